@@ -34,6 +34,10 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   if (const TensorCopies *copies = target.tensorCopies()) {
     shape.mostTensorMaps = int64_t(backends::kMostTensorMaps);
     shape.editsTensorMaps = copies->editsMaps();
+    if (const RegisterShares shares = copies->shareRegisters(
+            target.registerWords, shape.threadCount(), tile::kProducerWarps * target.laneCount);
+        shares.isPossible())
+      shape.wordsBesideProducer = shares.ofProgram ? shares.ofProgram : target.threadWords;
   }
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
   if (const BufferProducts *products = target.bufferProducts()) {
@@ -197,7 +201,8 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
     return backends::printed(module);
   });
   image.variantName = function.getName().str();
-  image.gpu.threads = options.warpCount * int32_t(target.laneCount * tile::teamsOf(function));
+  image.gpu.threads =
+      int32_t(target.laneCount * tile::warpsOfBlock(function, options.warpCount));
   image.gpu.lanes = int32_t(target.laneCount);
   image.gpu.isCooperative = options.cooperativeGrid;
   image.gpu.isDependent = options.dependentLaunch;

@@ -41,15 +41,21 @@ llvm::Value *GpuEmitter::recordField(uint64_t offset) {
   return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), recordBuffer, offset);
 }
 
-llvm::Value *GpuEmitter::isFirstThread() {
-  if (teams == 1)
-    return builder.CreateICmpEQ(threadIndex(), builder.getInt32(0));
+llvm::Value *GpuEmitter::isOneLane() {
   if (!oneLaneValue) {
     llvm::IRBuilderBase::InsertPointGuard guard(builder);
     builder.SetInsertPoint(entryEnd);
     oneLaneValue = target.oneLane(builder);
   }
-  return builder.CreateAnd(oneLaneValue,
+  return oneLaneValue;
+}
+
+llvm::Value *GpuEmitter::isFirstThread() {
+  if (isInProducer)
+    return builder.getTrue();
+  if (teams == 1)
+    return builder.CreateICmpEQ(threadIndex(), builder.getInt32(0));
+  return builder.CreateAnd(isOneLane(),
                            builder.CreateICmpEQ(uniformWarpIndex(), builder.getInt32(0)));
 }
 

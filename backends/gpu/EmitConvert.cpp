@@ -32,7 +32,9 @@ llvm::Value *GpuEmitter::sharedAddress(int64_t offset) {
 }
 
 llvm::Value *GpuEmitter::barrierOfTeam() {
-  return teams > 1 ? builder.CreateAdd(teamIndex(), builder.getInt32(1)) : nullptr;
+  if (teams > 1)
+    return builder.CreateAdd(teamIndex(), builder.getInt32(1));
+  return producer ? builder.getInt32(1) : nullptr;
 }
 
 void GpuEmitter::barrier() {
@@ -40,7 +42,7 @@ void GpuEmitter::barrier() {
 }
 
 void GpuEmitter::barrierOfBlock() {
-  target.barrier(builder, threadCount() * teams, Ordered::Shared);
+  target.barrier(builder, blockThreads(), Ordered::Shared);
 }
 
 void GpuEmitter::barrierOfAllMemory() {

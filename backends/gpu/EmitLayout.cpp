@@ -15,7 +15,7 @@ llvm::Value *GpuEmitter::threadIndex() {
     threadIndexValue = target.threadIndex(builder);
     if (auto *call = llvm::dyn_cast<llvm::CallInst>(threadIndexValue))
       call->addRangeRetAttr(
-          llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threadCount() * teams)));
+          llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, blockThreads())));
     if (teams > 1)
       threadIndexValue = builder.CreateAnd(threadIndexValue, threadCount() - 1);
   }

@@ -127,6 +127,38 @@ GpuEmitter::forEachBox(Op op,
   return success(!hasFailed);
 }
 
+LogicalResult GpuEmitter::emitProducer() {
+  const TensorCopies *copies = target.tensorCopies();
+  if (!copies)
+    return fail(producer, "this GPU has no copy engine"), failure();
+  const RegisterShares shares =
+      copies->shareRegisters(target.registerWords, threadCount(), blockThreads() - threadCount());
+  if (!shares.isPossible())
+    return fail(producer, "a block cannot have so many threads"), failure();
+  llvm::BasicBlock *beside = newBlock("beside"), *starts = newBlock("producer"),
+                   *ends = newBlock("producer.ends"), *program = newBlock("program");
+  llvm::Value *warp = uniformWarpIndex();
+  builder.CreateCondBr(builder.CreateICmpUGE(warp, builder.getInt32(warpCount)), beside, program);
+  builder.SetInsertPoint(beside);
+  if (shares.ofOthers)
+    copies->setRegisters(builder, shares.ofOthers, /*areMore=*/false);
+  barrierOfBlock();
+  llvm::Value *isFirst = builder.CreateICmpEQ(warp, builder.getInt32(warpCount));
+  builder.CreateCondBr(builder.CreateAnd(isOneLane(), isFirst), starts, ends);
+  builder.SetInsertPoint(starts);
+  isInProducer = true;
+  if (mlir::failed(emitBlock(producer.getBody().front())))
+    return failure();
+  isInProducer = false;
+  builder.CreateBr(ends);
+  builder.SetInsertPoint(ends);
+  builder.CreateRetVoid();
+  builder.SetInsertPoint(program);
+  if (shares.ofProgram)
+    copies->setRegisters(builder, shares.ofProgram, /*areMore=*/true);
+  return success();
+}
+
 LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
   const TensorCopies *copies = target.tensorCopies();
   if (!copies)

@@ -131,6 +131,16 @@ struct CopyingWarp {
   llvm::Value *lane;    // i32
 };
 
+/// Registers of threads in a block that has some beside its program.
+struct RegisterShares {
+  /// Those of a thread of the program, and of one beside it, once both have said so
+  /// (TensorCopies::setRegisters); 0: all have what they begin with.
+  int64_t ofProgram = 0, ofOthers = 0;
+  /// Those that each thread begins with; 0: a block cannot have so many threads.
+  int64_t first = 0;
+  bool isPossible() const { return first > 0; }
+};
+
 /// Copies of boxes of arrays from global to shared memory by an engine of their own. One thread
 /// starts them; an object in shared memory, a memory barrier, knows when their bytes have arrived.
 class TensorCopies {
@@ -183,6 +193,13 @@ public:
   /// later.
   virtual void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
                              unsigned pending) const = 0;
+
+  /// What the `registers` of a multiprocessor are for the threads of a program, and for `others` of
+  /// its block that only start copies, where it has the multiprocessor to itself.
+  virtual RegisterShares shareRegisters(int64_t registers, int64_t threads,
+                                        int64_t others) const = 0;
+  /// From here on the thread has so many registers, as all threads of its group of four warps.
+  virtual void setRegisters(llvm::IRBuilderBase &builder, int64_t words, bool areMore) const = 0;
 
   /// Whether programs can describe arrays themselves, by the three functions that follow.
   virtual bool editsMaps() const = 0;

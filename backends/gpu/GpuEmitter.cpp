@@ -17,7 +17,11 @@ GpuEmitter::GpuEmitter(func::FuncOp function, const GpuTarget &target, const Sha
       elementwise(builder, target.math(), options.enableFpFusion, kGlobalSpace,
                   backends::ElementwiseEmitter::Rounding::ByCaller),
       function(function), warpCount(unsigned(options.warpCount)),
-      teams(unsigned(teamsOf(function))) {}
+      teams(unsigned(teamsOf(function))), producer(producerOf(function)) {}
+
+unsigned GpuEmitter::blockThreads() const {
+  return unsigned(warpsOfBlock(function, warpCount)) * target.laneCount;
+}
 
 void GpuEmitter::fail(Operation *op, StringRef what) {
   if (!hasFailed)
@@ -58,7 +62,7 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   }
   kernel = llvm::Function::Create(llvm::FunctionType::get(builder.getVoidTy(), types, false),
                                   llvm::GlobalValue::ExternalLinkage, function.getName(), *module);
-  target.declareKernel(*kernel, threadCount() * teams, options);
+  target.declareKernel(*kernel, blockThreads(), options);
   lines.emplace(*module, *kernel, function.getLoc(), backends::LineInfo::Form::Directives,
                 options.forElsewhere ? backends::LineInfo::Folders::LeftOut
                                      : backends::LineInfo::Folders::Named);
@@ -94,6 +98,8 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   }
   builder.SetInsertPoint(body);
   returnIfStopped();
+  if (producer && mlir::failed(emitProducer()))
+    return nullptr;
   if (mlir::failed(emitBlock(function.front())) || hasFailed)
     return nullptr;
   builder.CreateRetVoid();
@@ -163,6 +169,10 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       .Case<MapMemoryOp, EditedMapOp, MapMemoryEndOp, MBarrierInitOp, MBarrierEndOp,
             MBarrierExpectOp, MBarrierArriveOp, MBarrierWaitOp, TensorCopyOp, TensorStoreOp,
             TensorStoreWaitOp>([&](Operation *op) { return emitTensorCopy(op); })
+      .Case([&](ProducerOp) { // it runs its region beside
+        barrierOfBlock();
+        return success();
+      })
       .Case([&](DotAsyncOp dot) { return emitDotAsync(dot); })
       .Case([&](DotWaitOp wait) { return emitDotWait(wait); })
       .Case([&](ProxyFenceOp fence) { return emitProxyFence(fence); })

@@ -83,6 +83,8 @@ public:
   //-- Threads and layouts (EmitLayout.cpp) --------------------------------------------------------
   /// Of a program; the block has those of all its teams.
   unsigned threadCount() const { return warpCount * target.laneCount; }
+  /// Of the block, those beside its programs included.
+  unsigned blockThreads() const;
   /// Within the program's team; i32.
   llvm::Value *threadIndex();
   llvm::Value *laneIndex();
@@ -111,6 +113,8 @@ public:
   /// The number of a register's element, counted row by row (i32).
   llvm::Value *rowMajorNumber(const layout::TileLayout &layout, int reg);
   llvm::Value *isFirstThread();
+  /// i1: true in one lane of each warp.
+  llvm::Value *isOneLane();
 
   //-- Shared memory (EmitConvert.cpp) -------------------------------------------------------------
   /// ptr addrspace(3): `offset` bytes into the block's shared memory, or of the team's part of it.
@@ -254,6 +258,9 @@ private:
   forEachBox(Op op, llvm::function_ref<void(llvm::Value *, llvm::ArrayRef<llvm::Value *>)> visit);
   /// The number of the team's barrier; null where it is the block's.
   llvm::Value *barrierOfTeam();
+  /// Emits the producer's region for a thread beside the program, and sets the builder where the
+  /// program begins.
+  mlir::LogicalResult emitProducer();
   /// The thread that makes what is of the block.
   llvm::Value *isFirstOfBlock();
   /// ptr addrspace(3): the memory barrier of a stage (i32).
@@ -295,6 +302,8 @@ private:
   backends::ElementwiseEmitter elementwise;
   mlir::func::FuncOp function;
   unsigned warpCount, teams;
+  tile::ProducerOp producer;
+  bool isInProducer = false; // what is emitted now
   std::optional<optimizer::IndexAnalysis> analysis;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;

@@ -236,7 +236,7 @@ public:
         if (alloc.getOfBlock() == isOfBlock)
           place(alloc, BufferLife(alloc), bufferBytes(alloc, mostStages), sizeof(int64_t));
       });
-      if (isOfBlock && teamsOf(function) > 1)
+      if (isOfBlock && (teamsOf(function) > 1 || producerOf(function)))
         keepForBlock();
     }
     needed = plan.bytes;
@@ -305,6 +305,8 @@ private:
   /// Returns what may still be read after the block when `pending` may be before it.
   Bytes walk(Block &block, Bytes pending) {
     for (Operation &op : block) {
+      if (isa<ProducerOp>(op)) // all meet
+        pending.clear();
       for (const PlacedBuffer &buffer : buffers)
         if (buffer.life.mayStillBeReadAt(&op) ||
             (buffer.life.beginsAt(&op) && pending.overlaps(buffer.begin, buffer.end))) {

@@ -3,6 +3,7 @@
 #include "backends/plain/TensorMap.h"
 
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -187,6 +188,29 @@ private:
 static_assert(MapPool::nothingStart() % MapPool::kNothingBytes == 0);
 
 } // namespace
+
+gpu::RegisterShares NvidiaTensorCopies::shareRegisters(int64_t registers, int64_t threads,
+                                                       int64_t others) const {
+  // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24.
+  constexpr int64_t kEach = 8, kMost = 255, kOfOthers = 24, kMostThreads = 1024;
+  const int64_t all = threads + others;
+  if (all > kMostThreads)
+    return {};
+  const int64_t first = registers / all / kEach * kEach;
+  if (first > kMost)
+    return {.first = kMost};
+  const int64_t left = first * all - kOfOthers * others;
+  return {.ofProgram = std::min(left / threads / kEach * kEach, kMost / kEach * kEach),
+          .ofOthers = kOfOthers,
+          .first = first};
+}
+
+void NvidiaTensorCopies::setRegisters(llvm::IRBuilderBase &builder, int64_t words,
+                                      bool areMore) const {
+  builder.CreateIntrinsic(areMore ? llvm::Intrinsic::nvvm_setmaxnreg_inc_sync_aligned_u32
+                                  : llvm::Intrinsic::nvvm_setmaxnreg_dec_sync_aligned_u32,
+                          {}, {builder.getInt32(uint32_t(words))});
+}
 
 llvm::Value *NvidiaTensorCopies::claimMaps(llvm::IRBuilderBase &builder, unsigned count,
                                            unsigned threads, const gpu::CopyingWarp &warp) const {

@@ -208,6 +208,31 @@ def Tile_MBarrierWaitOp : Tile_MBarrierOp<"mbarrier_wait"> {
   let assemblyFormat = "$barriers `[` $stage `]` `,` $parity (`of_copies` $of_copies^)? attr-dict `:` type($barriers)";
 }
 
+def Tile_ProducerOp : Tile_Op<"producer", [MemoryEffects<[MemRead, MemWrite]>, NoTerminator, SingleBlock,
+                                           NoRegionArguments]> {
+  let summary = "a thread beside the program starts its copies";
+  let description = [{
+    The block has a group of four warps more, of which one thread runs the region, beside what stands behind the
+    operation, and ends; the group leaves the program most of its registers. All threads of the block meet here. A kernel
+    has one at most, not within other operations and not with `tile.teams`. The region takes arguments, buffers, memory
+    barriers and maps of the function, and computes the rest itself; in it are numbers, loops, memory barriers and copies
+    of the engine.
+    Example:
+    ```mlir
+    tile.producer {
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        tile.mbarrier_wait %over[%s], %parity : !tile.mbarriers<3>
+        tile.mbarrier_expect %full[%s], 8192 if %true : !tile.mbarriers<3>
+        tile.tensor_copy ...
+      }
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+  let hasRegionVerifier = 1;
+}
+
 def Tile_TensorCopyOp : Tile_Op<"tensor_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts copying a block of an array into a stage of a buffer";
   let description = [{

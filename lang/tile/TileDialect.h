@@ -109,6 +109,14 @@ inline int64_t teamsOf(mlir::Operation *function) {
   return teams ? teams.getInt() : 1;
 }
 
+/// The warps of a block beside its program, where there is a producer: registers are handed out by
+/// so many.
+inline constexpr int64_t kProducerWarps = 4;
+/// The producer of a kernel; null: there is none.
+ProducerOp producerOf(mlir::Operation *function);
+/// The warps of a block of threads, whose programs have so many each.
+int64_t warpsOfBlock(mlir::Operation *function, int64_t ofProgram);
+
 /// Whether the operation has no effect but on shared memory, its own products and copies under way:
 /// accesses of global memory may change places with it.
 inline bool touchesOnlySharedMemory(mlir::Operation *op) {

@@ -476,6 +476,49 @@ static LogicalResult checkBoxes(Op op, const char *verb) {
   return success();
 }
 
+ProducerOp sectile::tile::producerOf(Operation *function) {
+  for (Region &region : function->getRegions())
+    for (Operation &op : region.getOps())
+      if (auto producer = dyn_cast<ProducerOp>(op))
+        return producer;
+  return {};
+}
+
+int64_t sectile::tile::warpsOfBlock(Operation *function, int64_t ofProgram) {
+  return ofProgram * teamsOf(function) + (producerOf(function) ? kProducerWarps : 0);
+}
+
+/// Whether the region of a producer may take the value from the function.
+static bool isThereForProducer(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  return isa<BufferAllocOp, MBarrierAllocOp, TensorMapOp, arith::ConstantOp>(value.getDefiningOp());
+}
+
+LogicalResult ProducerOp::verifyRegions() {
+  auto function = dyn_cast<func::FuncOp>((*this)->getParentOp());
+  if (!function)
+    return emitOpError("stands within another operation of the kernel");
+  if (teamsOf(function) > 1)
+    return emitOpError("cannot be of a block of several programs");
+  if (producerOf(function) != *this)
+    return emitOpError("is the second one of the kernel");
+  WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
+    if (!isPure(op) && !isa<scf::ForOp, scf::IfOp, scf::YieldOp, MBarrierWaitOp, MBarrierExpectOp,
+                            TensorCopyOp>(op))
+      return op->emitOpError("cannot be done by a producer");
+    for (Value value : op->getResults())
+      if (isa<RankedTensorType>(value.getType()))
+        return op->emitOpError("makes a tile, which a producer has no threads for");
+    for (Value operand : op->getOperands())
+      if (!(*this)->isAncestor(operand.getParentRegion()->getParentOp()) &&
+          !isThereForProducer(operand))
+        return op->emitOpError("takes what a producer does not have: it computes its numbers itself");
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult TensorCopyOp::verify() {
   if (failed(checkBoxes(*this, "copies")))
     return failure();

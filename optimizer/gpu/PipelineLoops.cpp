@@ -122,11 +122,11 @@ private:
     auto function = loop->getParentOfType<func::FuncOp>();
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
     full = MBarrierAllocOp::create(
-        atEntry, place, MBarriersType::get(builder.getContext(), stageCount), turns.has_value());
+        atEntry, place, MBarriersType::get(builder.getContext(), stageCount), areOfBlock());
     // Whatever the bytes of the stages held before is out of the engine's way, too.
     MBarrierInitOp::create(builder, place, full);
     if (countsRounds()) {
-      over = MBarrierAllocOp::create(atEntry, place, full.getType(), turns.has_value());
+      over = MBarrierAllocOp::create(atEntry, place, full.getType(), areOfBlock());
       MBarrierInitOp::create(builder, place, over,
                              builder.getI32IntegerAttr(int32_t(shape.warpCount)));
     }
@@ -136,8 +136,61 @@ private:
     ProxyFenceOp::create(builder, place, /*global=*/isBehindStores);
     if (turns)
       turns->begin(builder, over);
+    else if (producer)
+      makeProducer();
     else
       BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores);
+  }
+  /// Whether the memory barriers are of all threads of a block, and live as long as it does.
+  bool areOfBlock() const { return turns || producer; }
+
+  /// Lets a thread beside the program start the copies of all rounds, each when what its stages
+  /// had is read.
+  void makeProducer() {
+    Location place = loop.getLoc();
+    Type i32 = builder.getI32Type();
+    const bool hasFewer = this->hasFewer();
+    auto begin = [&] {
+      // Stages, and the parity of the phase that the copies end.
+      SmallVector<Value> state{constant(i32, 0)};
+      if (hasFewer)
+        state.push_back(constant(i32, 0));
+      state.push_back(constant(i32, 0));
+      return state;
+    };
+    producer->make(builder, begin, [&](const IRMapping &there, ValueRange state) {
+      Stages write{state.front(), hasFewer ? state[1] : Value(), stageCount};
+      Value parity = state.back();
+      // A round later a stage is free that the round read that had it last; or two, where that is
+      // read on.
+      Value last = isLastStage(write.all, stageCount);
+      Value wrapped = arith::ExtUIOp::create(builder, place, i32, last);
+      Value flipped = arith::XOrIOp::create(builder, place, parity, constant(i32, 1));
+      Value next = nextStage(write.all, stageCount);
+      if (isReadOn())
+        MBarrierWaitOp::create(builder, place, over, next,
+                               arith::XOrIOp::create(builder, place, flipped, wrapped),
+                               /*of_copies=*/false);
+      else
+        MBarrierWaitOp::create(builder, place, over, write.all, flipped, /*of_copies=*/false);
+      startCopies(there, write, constant(builder.getI1Type(), 1));
+      SmallVector<Value> yielded{next};
+      if (hasFewer)
+        yielded.push_back(nextStage(write.fewer, stageCount - 1));
+      yielded.push_back(arith::XOrIOp::create(builder, place, parity, wrapped));
+      return yielded;
+    });
+  }
+
+  Value isLastStage(Value stage, int64_t count) {
+    return arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::eq, stage,
+                                 constant(builder.getI32Type(), count - 1));
+  }
+  Value nextStage(Value stage, int64_t count) {
+    Type i32 = builder.getI32Type();
+    Value more = arith::AddIOp::create(builder, loop.getLoc(), stage, constant(i32, 1));
+    return arith::SelectOp::create(builder, loop.getLoc(), isLastStage(stage, count),
+                                   constant(i32, 0), more);
   }
 
   /// Lets the warp that starts copies wait until all are through with the round before that whose
@@ -159,39 +212,45 @@ private:
   void rewrite() {
     Location place = loop.getLoc();
     Type i32 = builder.getI32Type();
-    bool hasFewer = false; // stages of some buffer
+    const bool hasFewer = this->hasFewer();
     for (AsyncLoad &ahead : loads) {
       allocateBuffer(ahead, stagesOf(ahead));
       ahead.buffer.getDefiningOp<BufferAllocOp>().setOfBlock(turns.has_value());
-      hasFewer |= isFreedEarly(ahead);
     }
     if (nest)
       builder.setInsertionPoint(outer);
     if (chosen.areByEngine())
       makeBarriers();
-    LoopExtent extent(builder, loop, distance());
+    std::optional<LoopExtent> extent;
+    if (!producer)
+      extent.emplace(builder, loop, distance());
     NestPosition position, crossing;
     SmallVector<Value> running;
-    if (nest) {
-      position = startFirstOfNest(extent);
+    if (producer) {
+      // It is all there is to start.
+    } else if (nest) {
+      position = startFirstOfNest(*extent);
       isBeforeTurns = false;
       crossing = nest->behind(builder, position);
       running = position.ofInner();
     } else {
-      running = startFirst(extent);
+      running = startFirst(*extent);
     }
     const size_t aheadCount = running.size();
-    // The stages that are read and written, and the parity of the phase that is read.
+    // The stages that are read, and written by threads of the program, and the parity of the phase
+    // that is read.
     for (int rings = hasFewer ? 2 : 1; rings > 0; --rings) {
       running.push_back(constant(i32, 0));
-      running.push_back(constant(i32, distance()));
+      if (!producer)
+        running.push_back(constant(i32, distance()));
     }
     if (full)
       running.push_back(constant(i32, 0));
     if (nest) {
       const size_t outerOwn = outer.getNumRegionIterArgs();
       SmallVector<Value> carried(running);
-      llvm::append_range(carried, crossing.all());
+      if (!producer)
+        llvm::append_range(carried, crossing.all());
       if (turns) {
         turns->countRounds(builder, loop);
         // The first team multiplies as soon as it can.
@@ -215,8 +274,10 @@ private:
         arguments = arguments.drop_back();
       }
       running.assign(arguments.begin(), arguments.begin() + running.size());
-      position.setOfInner(arguments.take_front(aheadCount));
-      crossing.setAll(arguments.drop_front(running.size()));
+      if (!producer) {
+        position.setOfInner(arguments.take_front(aheadCount));
+        crossing.setAll(arguments.drop_front(running.size()));
+      }
     }
 
     SmallVector<Value> initial(loop.getInitArgs());
@@ -226,11 +287,13 @@ private:
     builder.setInsertionPointToStart(made.getBody());
     auto arguments = made.getRegionIterArgs();
     auto aheadArguments = arguments.slice(ownCount, aheadCount);
-    Stages read{arguments[firstStage], {}, stageCount},
-        write{arguments[firstStage + 1], {}, stageCount};
-    if (hasFewer) {
-      read.fewer = arguments[firstStage + 2];
-      write.fewer = arguments[firstStage + 3];
+    Stages read{arguments[firstStage], {}, stageCount}, write = read;
+    if (producer) {
+      read.fewer = hasFewer ? arguments[firstStage + 1] : Value();
+    } else {
+      write.all = arguments[firstStage + 1];
+      read.fewer = hasFewer ? arguments[firstStage + 2] : Value();
+      write.fewer = hasFewer ? arguments[firstStage + 3] : Value();
     }
 
     if (chosen.areByThreads())
@@ -256,7 +319,7 @@ private:
         aheadNext = nest->advance(builder, here, there, crossing).ofInner();
         return;
       }
-      Value later = extent.later(builder, now), exists = extent.hasLater(builder, now);
+      Value later = extent->later(builder, now), exists = extent->hasLater(builder, now);
       IRMapping there = slice.clone(builder, later, at);
       startCopies(there, write, exists);
       aheadNext = slice.next(there);
@@ -308,7 +371,7 @@ private:
         product.setDelayable(delayed && &op == delayed->start);
         product.setLasting(llvm::is_contained(lasting, &op));
       }
-      if (first && &op == first && !meetsTwice) {
+      if (first && &op == first && !meetsTwice && !producer) {
         if (over)
           waitForRoundBefore(read.all, arguments.back());
         else
@@ -323,25 +386,17 @@ private:
                                            loop.getLowerBound());
       MBarrierArriveOp::create(builder, place, over, read.all, isNotFirst);
     }
-    auto isLastStage = [&](Value stage, int64_t count) -> Value {
-      return arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, stage,
-                                   constant(i32, count - 1));
-    };
-    auto nextStage = [&](Value stage, int64_t count) -> Value {
-      Value more = arith::AddIOp::create(builder, place, stage, constant(i32, 1));
-      return arith::SelectOp::create(builder, place, isLastStage(stage, count), constant(i32, 0),
-                                     more);
-    };
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
     llvm::append_range(yielded, aheadNext);
     yielded.push_back(nextStage(read.all, stageCount));
-    yielded.push_back(nextStage(write.all, stageCount));
-    if (hasFewer) {
+    if (!producer)
+      yielded.push_back(nextStage(write.all, stageCount));
+    if (hasFewer)
       yielded.push_back(nextStage(read.fewer, stageCount - 1));
+    if (hasFewer && !producer)
       yielded.push_back(nextStage(write.fewer, stageCount - 1));
-    }
     if (full)
       yielded.push_back(arith::XOrIOp::create(
           builder, place, arguments.back(),
@@ -355,7 +410,8 @@ private:
       turns->pass(builder);
     if (nest) {
       // Under the last product, whose wait follows.
-      llvm::append_range(carried, nest->behind(builder, crossing).all());
+      if (!producer)
+        llvm::append_range(carried, nest->behind(builder, crossing).all());
       if (turns) {
         carried = behindOtherTeam(carried, position, crossing);
         carried.push_back(arith::XOrIOp::create(builder, place, turnParity, constant(i32, 1)));
@@ -376,7 +432,7 @@ private:
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
       builder.setInsertionPointAfter(outer);
-    if (full && !turns) {
+    if (full && !areOfBlock()) {
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
       MBarrierEndOp::create(builder, place, full);
       if (over)
@@ -384,7 +440,7 @@ private:
     }
     loop.replaceAllUsesWith(results);
     loop.erase();
-    if (nest) {
+    if (nest && !producer) {
       builder.setInsertionPointToStart(outer.getBody());
       nest->reuse(builder, position);
     }

@@ -39,6 +39,7 @@ bool StagePlan::decide() {
   delayProduct();
   letProductsLast();
   takeTurns();
+  leaveToProducer();
   for (const AsyncLoad &ahead : loads)
     notePipelined(ahead);
   return true;
@@ -150,6 +151,32 @@ bool StagePlan::isRoomForTeams(int64_t stages) {
   return int64_t(llvm::alignTo(ofBlock, kAlignment)) +
              kTeams * int64_t(llvm::alignTo(ofTeam, kAlignment)) <=
          shape.sharedBytes;
+}
+
+void StagePlan::leaveToProducer() {
+  if (!shape.wordsBesideProducer || !delayed || turns || chosen.areBehindStores() ||
+      !countsRounds() ||
+      llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }))
+    return;
+  DotAsyncOp start = delayed->start;
+  const int64_t words = wordsPerThread(start.getType()) +
+                        wordsPerThread(delayed->before.getType()) +
+                        wordsPerThread(start.getLhs().getType());
+  auto refuse = [&](const std::string &whyNot) {
+    producer.reset();
+    addRemark(assumed.remarks, loop.getLoc(), "no-producer",
+              "threads that multiply start its copies: " + whyNot);
+  };
+  if (words + kOtherWords > shape.wordsBesideProducer)
+    return refuse("a thread would hold " + std::to_string(words) +
+                  " registers of sums and operands at once, and has " +
+                  std::to_string(shape.wordsBesideProducer) + " beside a producer");
+  producer.emplace(nest ? outer : scf::ForOp(), loop, slice);
+  if (!producer->isComplete())
+    return refuse(producer->whyNot());
+  addRemark(assumed.remarks, loop.getLoc(), "producer",
+            "a thread beside the program starts its copies, in a group of warps of its own",
+            {{"warps", kProducerWarps}, {"words", shape.wordsBesideProducer}});
 }
 
 bool StagePlan::areReadElsewhere() {

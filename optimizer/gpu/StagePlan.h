@@ -12,6 +12,7 @@
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/NestSlice.h"
 #include "optimizer/gpu/OverlapProducts.h"
+#include "optimizer/gpu/Producer.h"
 #include "optimizer/gpu/StageRoom.h"
 #include "optimizer/gpu/TeamTurns.h"
 
@@ -33,6 +34,8 @@ public:
   /// Returns whether any load runs ahead; remarks on those that do and do not.
   bool decide();
 
+  /// Whether a stage is read for one round more.
+  bool isReadOn() const { return (inFlight && !meetsTwice) || delayed || !lasting.empty(); }
   /// How many rounds copies run ahead.
   int64_t distance() const { return stageCount - (isReadOn() ? 2 : 1); }
   /// Returns the loop's first product where warps may start it before they meet: each has waited
@@ -47,6 +50,10 @@ public:
   /// Whether the stages of a load are free a round before those that a delayed product reads, so
   /// that one fewer suffices.
   bool isFreedEarly(const AsyncLoad &ahead) const;
+  /// Whether there is such a load.
+  bool hasFewer() const {
+    return llvm::any_of(loads, [&](const AsyncLoad &ahead) { return isFreedEarly(ahead); });
+  }
   /// The stages of what the load is copied to.
   int64_t stagesOf(const AsyncLoad &ahead) const;
 
@@ -66,10 +73,9 @@ public:
   mlir::scf::ForOp outer;                         // around the loop, if one is
   std::optional<NestSlice> nest;  // of both, if copies go on from round to round of the outer one
   std::optional<TeamTurns> turns; // if two programs share the block
+  std::optional<Producer> producer; // if a thread beside the program starts the copies
 
 private:
-  /// Whether a stage is read for one round more.
-  bool isReadOn() const { return (inFlight && !meetsTwice) || delayed || !lasting.empty(); }
   /// Decides whether a product is under way from one round to the next: its operands are what this
   /// loop copies, or lie still. The stage that the product before reads is free when all warps have
   /// waited for it. Either they meet once more a round to know that, or copies run two stages short
@@ -89,6 +95,8 @@ private:
   /// (TeamTurns.h). The stages are those of both.
   void takeTurns();
   bool isRoomForTeams(int64_t stages);
+  /// Decides whether a thread beside the program starts the copies (Producer.h).
+  void leaveToProducer();
   /// Whether anything but products reads the stages.
   bool areReadElsewhere();
   /// Whether a product's operand is what this loop copies ahead, or lies still.

@@ -138,7 +138,8 @@ void addHalfRounding(llvm::Module &module) {
 
 SimulatedProgram::SimulatedProgram(llvm::Module &module, llvm::StringRef kernel, unsigned warps,
                                    unsigned lanes, int64_t sharedBytes, layout::SharedBanks banks)
-    : warps(warps), lanes(lanes), banks(std::move(banks)), sharedBytes(sharedBytes) {
+    : programWarps(warps), warps(warps), lanes(lanes), banks(std::move(banks)),
+      sharedBytes(sharedBytes) {
   compile(module, kernel);
 }
 
@@ -190,6 +191,7 @@ SimulatedReport SimulatedProgram::run(std::vector<int32_t> grid,
   launch.entry = reinterpret_cast<SimulatedBlock::Entry>(library ? library->entry : nullptr);
   launch.slots = slots.data();
   launch.warps = warps;
+  launch.programWarps = programWarps;
   launch.lanes = lanes;
   launch.banks = banks;
   launch.acceptsDifferentWrites = acceptsDifferentWrites;

@@ -69,6 +69,8 @@ public:
                       const std::vector<SimulatedTensorMap> &maps = {});
   /// Two threads may write different values to one place between barriers: copies of padding do.
   bool acceptsDifferentWrites = false;
+  /// Those of a program, of all the warps of its block: at first all.
+  unsigned programWarps;
   /// Chooses when copies of boxes read and land; runs with the same seed are the same.
   uint64_t seed = 1;
 

@@ -13,8 +13,8 @@ namespace {
 /// What NVIDIA's back end writes as PTX becomes code of the host.
 class SimulatedCodegen final : public gpu::GpuCodegen {
 public:
-  SimulatedCodegen(unsigned lanes, layout::SharedBanks banks)
-      : lanes(lanes), banks(std::move(banks)) {}
+  SimulatedCodegen(unsigned warps, unsigned lanes, layout::SharedBanks banks)
+      : warps(warps), lanes(lanes), banks(std::move(banks)) {}
 
   llvm::StringRef codeName() const override { return "simulated"; }
   std::string symbolOf(llvm::StringRef kernelName) const override { return kernelName.str(); }
@@ -25,6 +25,7 @@ public:
     program = std::make_unique<SimulatedProgram>(module, image.entryPoint,
                                                  unsigned(image.gpu.threads) / lanes, lanes,
                                                  image.gpu.sharedBytes, banks);
+    program->programWarps = warps;
     error = program->error();
     return error.empty();
   }
@@ -32,7 +33,7 @@ public:
   std::unique_ptr<SimulatedProgram> program;
 
 private:
-  unsigned lanes;
+  unsigned warps, lanes;
   layout::SharedBanks banks;
 };
 
@@ -117,7 +118,7 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
     if (stage == "llvm")
       llvmText = print();
   };
-  SimulatedCodegen codegen(options.lanes, options.banks);
+  SimulatedCodegen codegen(unsigned(compile.options.warpCount), options.lanes, options.banks);
   mlir::func::FuncOp function = *module->getOps<mlir::func::FuncOp>().begin();
   std::vector<backends::KernelArgument> parameters = argumentsOf(function);
   if (isLaidOut)

@@ -63,6 +63,8 @@ struct SimulatedAbilities {
   bool bufferProducts = false;
   /// cp.async.bulk.tensor and mbarrier.
   bool tensorCopies = false;
+  /// Blocks may have a producer beside their program.
+  bool producers = false;
   /// Where there are copies, those of a warp go behind each other, as AMD's do.
   bool copiesOfWarps = false;
   static constexpr SimulatedAbilities all() { return {true, true, true, true}; }

@@ -24,6 +24,7 @@ constexpr int64_t kMaxPhaseBytes = 1 << 20;
 
 class SimulatedTensorCopies final : public gpu::TensorCopies {
 public:
+  explicit SimulatedTensorCopies(bool hasProducers) : hasProducers(hasProducers) {}
   void declareMap(llvm::Function &, unsigned) const override {}
   void initBarrier(llvm::IRBuilderBase &builder, llvm::Value *barrier, uint32_t arrivals,
                    llvm::Value *predicate) const override {
@@ -92,6 +93,10 @@ public:
                       {builder.getInt32(areWritten), builder.getInt32(pending)});
   }
 
+  gpu::RegisterShares shareRegisters(int64_t, int64_t, int64_t) const override {
+    return {.first = hasProducers};
+  }
+  void setRegisters(llvm::IRBuilderBase &, int64_t, bool) const override {}
   bool editsMaps() const override { return true; }
 
   llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,
@@ -116,6 +121,7 @@ public:
   }
 
 private:
+  bool hasProducers;
   /// Returns the address of a SimulatedTensorMap on the thread's stack.
   static llvm::Value *described(llvm::IRBuilderBase &builder, const gpu::ArrayDescription &array) {
     using Map = SimulatedTensorMap;
@@ -153,8 +159,8 @@ private:
 } // namespace
 
 const gpu::TensorCopies *SimulatedTarget::tensorCopies() const {
-  static const SimulatedTensorCopies copies;
-  return abilities.tensorCopies ? &copies : nullptr;
+  static const SimulatedTensorCopies copies(/*hasProducers=*/false), withProducers(true);
+  return !abilities.tensorCopies ? nullptr : abilities.producers ? &withProducers : &copies;
 }
 
 SimulatedTensorMap simulatedMap(const backends::TensorMap &map,

@@ -22,6 +22,7 @@ public:
     Entry entry = nullptr;
     uint64_t *slots = nullptr;
     unsigned warps = 1, lanes = 32;
+    unsigned programWarps = 1; // the others of the block are another program's, or a producer's
     layout::SharedBanks banks = {};
     std::array<int32_t, 3> grid{1, 1, 1}, program{0, 0, 0};
     std::vector<std::pair<uint64_t, uint64_t>> arrays;
@@ -202,8 +203,10 @@ private:
   void problem(const std::string &what);
   /// The running thread never goes on: that could end the process.
   void stop();
-  /// Of the thread; programs that share a block have one each.
-  size_t halfOf(int32_t thread) const { return size_t(thread) * 2 / threads.size(); }
+  /// Of the thread; programs that share a block have one each, and a program and its producer.
+  size_t halfOf(int32_t thread) const {
+    return unsigned(thread) >= launch.programWarps * launch.lanes;
+  }
   /// Whether no barrier since that epoch has been of threads of that half, and of the running one.
   bool isOpen(int64_t then, size_t half) const {
     return then >= (half == halfOf(int32_t(running)) ? metEpochs[half] : metEpoch);
