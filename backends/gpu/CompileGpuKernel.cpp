@@ -201,8 +201,7 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
     return backends::printed(module);
   });
   image.variantName = function.getName().str();
-  image.gpu.threads =
-      int32_t(target.laneCount * tile::warpsOfBlock(function, options.warpCount));
+  image.gpu.threads = int32_t(target.laneCount * tile::warpsOfBlock(function, options.warpCount));
   image.gpu.lanes = int32_t(target.laneCount);
   image.gpu.isCooperative = options.cooperativeGrid;
   image.gpu.isDependent = options.dependentLaunch;

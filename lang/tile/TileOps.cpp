@@ -504,8 +504,9 @@ LogicalResult ProducerOp::verifyRegions() {
   if (producerOf(function) != *this)
     return emitOpError("is the second one of the kernel");
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
-    if (!isPure(op) && !isa<scf::ForOp, scf::IfOp, scf::YieldOp, MBarrierWaitOp, MBarrierExpectOp,
-                            TensorCopyOp>(op))
+    if (!isPure(op) &&
+        !isa<scf::ForOp, scf::IfOp, scf::YieldOp, MBarrierWaitOp, MBarrierExpectOp, TensorCopyOp>(
+            op))
       return op->emitOpError("cannot be done by a producer");
     for (Value value : op->getResults())
       if (isa<RankedTensorType>(value.getType()))
@@ -513,7 +514,8 @@ LogicalResult ProducerOp::verifyRegions() {
     for (Value operand : op->getOperands())
       if (!(*this)->isAncestor(operand.getParentRegion()->getParentOp()) &&
           !isThereForProducer(operand))
-        return op->emitOpError("takes what a producer does not have: it computes its numbers itself");
+        return op->emitOpError(
+            "takes what a producer does not have: it computes its numbers itself");
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

@@ -286,11 +286,15 @@ struct CarryPartials : GpuPass<CarryPartials> {
            "exact=false";
   }
   void runOnOperation() override {
-    getOperation().walk([&](scf::ForOp loop) { Carrier(loop, shape()).run(); });
+    getOperation().walk([&](scf::ForOp loop) { carryPartials(loop, shape()); });
   }
 };
 
 } // namespace
+
+void carryPartials(scf::ForOp loop, const GpuShape &shape) {
+  Carrier(loop, shape).run();
+}
 
 std::unique_ptr<Pass> createCarryPartials(const GpuPipelineOptions &options,
                                           GpuAssumptions *assumed) {

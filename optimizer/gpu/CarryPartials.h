@@ -19,6 +19,9 @@
 
 namespace sectile::optimizer {
 
+/// Does so in one loop.
+void carryPartials(mlir::scf::ForOp loop, const GpuShape &shape);
+
 /// --carry-partials=fixed=false,exact=false
 std::unique_ptr<mlir::Pass> createCarryPartials(const GpuPipelineOptions &options = {},
                                                 GpuAssumptions *assumed = nullptr);

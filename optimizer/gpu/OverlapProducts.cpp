@@ -2,6 +2,7 @@
 
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/BufferProducts.h"
+#include "optimizer/gpu/CarryPartials.h"
 #include "optimizer/gpu/LoopSlice.h"
 
 using namespace mlir;
@@ -90,7 +91,8 @@ public:
     left.insert_range(delayed.changes);
     left.insert_range(ArrayRef<Operation *>{delayed.start, delayed.wait});
     for (auto arrive : loop.getOps<MBarrierArriveOp>())
-      ends.push_back(arrive);
+      if (delayed.wait->isBeforeInBlock(arrive))
+        ends.push_back(arrive);
     left.insert_range(ends);
     for (BufferViewOp view : views)
       if (llvm::all_of(view->getUsers(), [&](Operation *user) { return left.contains(user); }))
@@ -158,7 +160,7 @@ private:
         cast<DotWaitOp>(copy).setPending(1);
     }
     Value added = waitFor(sums);
-    added.getDefiningOp<DotWaitOp>().setPinned(true);
+    added.getDefiningOp<DotWaitOp>().setPinned(!getenv("SP_NOPIN"));
     mapping.map(loop.getRegionIterArg(delayed.argument), added);
     for (Operation *op : ends)
       builder.clone(*op, mapping);
@@ -203,16 +205,18 @@ private:
   Location place;
   SmallVector<BufferViewOp> views;       // of the right operand, the last one first
   SmallVector<Value> taken;              // what the product takes from its round
-  SmallVector<Operation *, 1> ends;      // say that a round is over
+  SmallVector<Operation *, 1> ends;      // say that all of a round is over
   llvm::SmallDenseSet<Operation *> left; // operations that stand elsewhere
 };
 
-struct OverlapProducts : PassWrapper<OverlapProducts, OperationPass<func::FuncOp>> {
+struct OverlapProducts : GpuPass<OverlapProducts> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OverlapProducts)
+  using GpuPass::GpuPass;
 
   StringRef getArgument() const override { return "overlap-products"; }
   StringRef getDescription() const override {
-    return "products that are `delayable` run under the next round's computation";
+    return "products that are `delayable` run under the next round's computation: fixed=false, "
+           "exact=false";
   }
 
   void runOnOperation() override {
@@ -222,9 +226,12 @@ struct OverlapProducts : PassWrapper<OverlapProducts, OperationPass<func::FuncOp
         if (auto loop = dyn_cast<scf::ForOp>(product->getParentOp()))
           loops.push_back(loop);
     });
-    for (scf::ForOp loop : loops)
+    for (scf::ForOp loop : loops) {
+      // What the first round leaves is no constant to begin with.
+      carryPartials(loop, shape());
       if (auto delayed = delayedProduct(loop); delayed && delayed->start.getDelayable())
         LoopRotator(loop, *delayed).run();
+    }
   }
 };
 
@@ -249,8 +256,9 @@ std::optional<DelayedProduct> delayedProduct(scf::ForOp loop) {
   return last;
 }
 
-std::unique_ptr<Pass> createOverlapProducts() {
-  return std::make_unique<OverlapProducts>();
+std::unique_ptr<Pass> createOverlapProducts(const GpuPipelineOptions &options,
+                                            GpuAssumptions *assumed) {
+  return std::make_unique<OverlapProducts>(options, assumed);
 }
 
 } // namespace sectile::optimizer

@@ -48,8 +48,9 @@ std::optional<DelayedProduct> delayedProduct(mlir::scf::ForOp loop);
 mlir::Value bufferBehind(mlir::Value shown, mlir::scf::ForOp loop,
                          llvm::SmallVectorImpl<tile::BufferViewOp> *views = nullptr);
 
-/// --overlap-products: takes a kernel whose loops are pipelined. Products that are `delayable` run
-/// a round late.
-std::unique_ptr<mlir::Pass> createOverlapProducts();
+/// --overlap-products=fixed=false,exact=false: takes a kernel whose loops are pipelined. Products
+/// that are `delayable` run a round late.
+std::unique_ptr<mlir::Pass> createOverlapProducts(const GpuPipelineOptions &options = {},
+                                                  GpuAssumptions *assumed = nullptr);
 
 } // namespace sectile::optimizer

@@ -61,7 +61,7 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
     add(createPipelineLoops(options, assumed));
     // After PipelineLoops, which says whose buffers hold their bytes long enough.
     if (hasBufferProducts) {
-      add(createOverlapProducts());
+      add(createOverlapProducts(options, assumed));
       // After it: the loops that it leaves.
       add(createOrderProducts(options, assumed));
     }

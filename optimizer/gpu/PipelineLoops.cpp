@@ -39,27 +39,33 @@ private:
     return arith::ConstantOp::create(builder, loop.getLoc(), builder.getIntegerAttr(type, number));
   }
 
+  /// Says how many bytes of those loads the stage's memory barrier is to wait for, if there is one.
+  void announce(ArrayRef<const AsyncLoad *> some, Value barriers, Value stage, Value exists) {
+    int64_t bytes = 0;
+    for (const AsyncLoad *ahead : some) {
+      auto tile = cast<BufferType>(ahead->buffer.getType());
+      if (ahead->block)
+        bytes += ShapedType::getNumElements(tile.getShape()) *
+                 tile.getElement().getIntOrFloatBitWidth() / 8;
+    }
+    if (barriers)
+      MBarrierExpectOp::create(builder, loop.getLoc(), barriers, stage,
+                               builder.getI64IntegerAttr(bytes), exists);
+  }
+
   /// Starts the copies of an iteration whose slice `there` has, if it exists, into those stages.
   void startCopies(const IRMapping &there, const Stages &stages, Value exists) {
     if (turns && isBeforeTurns)
       exists = arith::AndIOp::create(builder, loop.getLoc(), exists, turns->isFirst());
-    if (full) {
-      int64_t bytes = 0;
-      for (const AsyncLoad &ahead : loads) {
-        auto tile = cast<BufferType>(ahead.buffer.getType());
-        if (ahead.block)
-          bytes += ShapedType::getNumElements(tile.getShape()) *
-                   tile.getElement().getIntOrFloatBitWidth() / 8;
-      }
-      MBarrierExpectOp::create(builder, loop.getLoc(), full, stages.all,
-                               builder.getI64IntegerAttr(bytes), exists);
-    }
-    for (const AsyncLoad &ahead : loads)
-      if (ahead.block)
-        startTensorCopy(builder, *ahead.block, ahead.map, there, ahead.buffer,
-                        stages.of(ahead.buffer), full, stages.all, exists);
+    const SmallVector<const AsyncLoad *, 2> all =
+        llvm::map_to_vector<2>(loads, [](const AsyncLoad &ahead) { return &ahead; });
+    announce(all, full, stages.all, exists);
+    for (const AsyncLoad *ahead : all)
+      if (ahead->block)
+        startTensorCopy(builder, *ahead->block, ahead->map, there, ahead->buffer,
+                        stages.of(ahead->buffer), full, stages.all, exists);
       else
-        startCopy(builder, ahead, there, stages.of(ahead.buffer), exists);
+        startCopy(builder, *ahead, there, stages.of(ahead->buffer), exists);
     if (chosen.areByThreads())
       AsyncCommitOp::create(builder, loop.getLoc());
   }
@@ -121,15 +127,23 @@ private:
     Location place = loop.getLoc();
     auto function = loop->getParentOfType<func::FuncOp>();
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
-    full = MBarrierAllocOp::create(
-        atEntry, place, MBarriersType::get(builder.getContext(), stageCount), areOfBlock());
-    // Whatever the bytes of the stages held before is out of the engine's way, too.
-    MBarrierInitOp::create(builder, place, full);
-    if (countsRounds()) {
-      over = MBarrierAllocOp::create(atEntry, place, full.getType(), areOfBlock());
-      MBarrierInitOp::create(builder, place, over,
-                             builder.getI32IntegerAttr(int32_t(shape.warpCount)));
+    auto make = [&](int64_t count, std::optional<int64_t> arrivals) {
+      auto type = MBarriersType::get(builder.getContext(), count);
+      Value made = MBarrierAllocOp::create(atEntry, place, type, /*of_block=*/turns || producer);
+      MBarrierInitOp::create(builder, place, made,
+                             arrivals ? builder.getI32IntegerAttr(int32_t(*arrivals))
+                                      : IntegerAttr());
+      return made;
+    };
+    for (Ring &ring : rings) {
+      ring.full = make(ring.count, std::nullopt);
+      ring.over = make(ring.count, shape.warpCount);
     }
+    // Whatever the bytes of the stages held before is out of the engine's way, too.
+    if (!producer)
+      full = make(stageCount, std::nullopt);
+    if (!producer && countsRounds())
+      over = make(stageCount, shape.warpCount);
     if (turns)
       turns->make(builder, function, shape.warpCount);
     const bool isBehindStores = chosen.areBehindStores();
@@ -141,45 +155,124 @@ private:
     else
       BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores);
   }
-  /// Whether the memory barriers are of all threads of a block, and live as long as it does.
-  bool areOfBlock() const { return turns || producer; }
 
-  /// Lets a thread beside the program start the copies of all rounds, each when what its stages
-  /// had is read.
+  //-- The stages that a producer fills -------------------------------------------------------------
+
+  /// Loads whose stages are free at the same time. The program waits for the bytes, and says when
+  /// they are read, of each ring for itself.
+  struct Ring {
+    SmallVector<const AsyncLoad *, 2> loads;
+    int64_t count;       // of its stages
+    bool isReadOn;       // in the round behind the one that the stage is of
+    Value full, over;    // memory barriers of the stages
+    Value stage, parity; // of the round
+  };
+
+  /// Those that are read a round longer come first.
+  void makeRings() {
+    for (bool isEarly : {false, true}) {
+      Ring ring;
+      ring.count = isEarly ? stageCount - 1 : stageCount;
+      ring.isReadOn = !isEarly && isReadOn();
+      for (const AsyncLoad &ahead : loads)
+        if (isFreedEarly(ahead) == isEarly)
+          ring.loads.push_back(&ahead);
+      if (!ring.loads.empty())
+        rings.push_back(std::move(ring));
+    }
+  }
+
+  /// A round's stage and parity of each ring, the first one's.
+  SmallVector<Value> firstOfRings() {
+    return SmallVector<Value>(2 * rings.size(), constant(builder.getI32Type(), 0));
+  }
+  void enterRound(ValueRange state) {
+    for (auto [number, ring] : llvm::enumerate(rings)) {
+      ring.stage = state[2 * number];
+      ring.parity = state[2 * number + 1];
+    }
+  }
+  SmallVector<Value> nextOfRings() {
+    SmallVector<Value> next;
+    for (Ring &ring : rings) {
+      next.push_back(nextStage(ring.stage, ring.count));
+      next.push_back(flipped(ring.parity, isLastStage(ring.stage, ring.count)));
+    }
+    return next;
+  }
+  Value flipped(Value parity, Value condition) {
+    Value word = arith::ExtUIOp::create(builder, loop.getLoc(), builder.getI32Type(), condition);
+    return arith::XOrIOp::create(builder, loop.getLoc(), parity, word);
+  }
+
+  /// Returns the operation that a producer may begin in front of: while it starts the first copies
+  /// the program loads what else it needs. Stages take no bytes of scratch that is in use there.
+  Operation *firstPlaceOfProducer() {
+    Operation *place = nest ? outer : loop;
+    auto mayStandBehind = [&](Operation *op) {
+      if (op->getNumRegions() || (shape.scratchBytes && shape.scratchBytes(op)) ||
+          isa<TensorMapOp, BufferAllocOp, MBarrierAllocOp>(op))
+        return false;
+      auto load = dyn_cast<LoadOp>(op);
+      return isPure(op) || (load && !load.getIsVolatile());
+    };
+    while (Operation *before = place->getPrevNode()) {
+      if (!mayStandBehind(before))
+        break;
+      place = before;
+    }
+    return place;
+  }
+
+  /// Lets a thread beside the program start the copies of all rounds, each when what its stage had
+  /// is read.
   void makeProducer() {
     Location place = loop.getLoc();
-    Type i32 = builder.getI32Type();
-    const bool hasFewer = this->hasFewer();
-    auto begin = [&] {
-      // Stages, and the parity of the phase that the copies end.
-      SmallVector<Value> state{constant(i32, 0)};
-      if (hasFewer)
-        state.push_back(constant(i32, 0));
-      state.push_back(constant(i32, 0));
-      return state;
-    };
+    auto begin = [&] { return firstOfRings(); };
     producer->make(builder, begin, [&](const IRMapping &there, ValueRange state) {
-      Stages write{state.front(), hasFewer ? state[1] : Value(), stageCount};
-      Value parity = state.back();
-      // A round later a stage is free that the round read that had it last; or two, where that is
-      // read on.
-      Value last = isLastStage(write.all, stageCount);
-      Value wrapped = arith::ExtUIOp::create(builder, place, i32, last);
-      Value flipped = arith::XOrIOp::create(builder, place, parity, constant(i32, 1));
-      Value next = nextStage(write.all, stageCount);
-      if (isReadOn())
-        MBarrierWaitOp::create(builder, place, over, next,
-                               arith::XOrIOp::create(builder, place, flipped, wrapped),
-                               /*of_copies=*/false);
-      else
-        MBarrierWaitOp::create(builder, place, over, write.all, flipped, /*of_copies=*/false);
-      startCopies(there, write, constant(builder.getI1Type(), 1));
-      SmallVector<Value> yielded{next};
-      if (hasFewer)
-        yielded.push_back(nextStage(write.fewer, stageCount - 1));
-      yielded.push_back(arith::XOrIOp::create(builder, place, parity, wrapped));
-      return yielded;
+      enterRound(state);
+      Value exists = constant(builder.getI1Type(), 1);
+      // The rings that are free first.
+      for (Ring &ring : llvm::reverse(rings)) {
+        // The round that had the stage last ended a phase of the other parity, and so did the one
+        // behind it, unless that had the first stage again.
+        Value stage = ring.stage, parity = flipped(ring.parity, exists);
+        if (ring.isReadOn) {
+          parity = flipped(parity, isLastStage(stage, ring.count));
+          stage = nextStage(stage, ring.count);
+        }
+        MBarrierWaitOp::create(builder, place, ring.over, stage, parity, /*of_copies=*/false);
+        announce(ring.loads, ring.full, ring.stage, exists);
+        for (const AsyncLoad *ahead : ring.loads)
+          startTensorCopy(builder, *ahead->block, ahead->map, there, ahead->buffer, ring.stage,
+                          ring.full, ring.stage, exists);
+      }
+      return nextOfRings();
     });
+  }
+
+  void awaitBytes(const Ring &ring) {
+    MBarrierWaitOp::create(builder, loop.getLoc(), ring.full, ring.stage, ring.parity,
+                           /*of_copies=*/false);
+  }
+  void sayRead(const Ring &ring) {
+    MBarrierArriveOp::create(builder, loop.getLoc(), ring.over, ring.stage, Value());
+  }
+  /// Where there are two rings, the wait behind which what is of the second one has been read; null
+  /// where there is none before the round ends.
+  Operation *lastEarlyWait() {
+    Operation *last = nullptr;
+    for (auto product : loop.getOps<DotAsyncOp>()) {
+      if (product == delayed->start)
+        continue;
+      if (!product->hasOneUse() || !isa<DotWaitOp>(*product->user_begin()))
+        return nullptr;
+      Operation *wait = *product->user_begin();
+      if (wait->getBlock() != loop.getBody())
+        return nullptr;
+      last = !last || last->isBeforeInBlock(wait) ? wait : last;
+    }
+    return last && last->isBeforeInBlock(delayed->start) ? last : nullptr;
   }
 
   Value isLastStage(Value stage, int64_t count) {
@@ -219,15 +312,21 @@ private:
     }
     if (nest)
       builder.setInsertionPoint(outer);
-    if (chosen.areByEngine())
+    if (producer) {
+      makeRings();
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(firstPlaceOfProducer());
       makeBarriers();
+    } else if (chosen.areByEngine()) {
+      makeBarriers();
+    }
     std::optional<LoopExtent> extent;
     if (!producer)
       extent.emplace(builder, loop, distance());
     NestPosition position, crossing;
     SmallVector<Value> running;
     if (producer) {
-      // It is all there is to start.
+      running = firstOfRings();
     } else if (nest) {
       position = startFirstOfNest(*extent);
       isBeforeTurns = false;
@@ -236,13 +335,11 @@ private:
     } else {
       running = startFirst(*extent);
     }
-    const size_t aheadCount = running.size();
-    // The stages that are read, and written by threads of the program, and the parity of the phase
-    // that is read.
-    for (int rings = hasFewer ? 2 : 1; rings > 0; --rings) {
+    const size_t aheadCount = producer ? 0 : running.size();
+    // The stages that are read and written, and the parity of the phase that is read.
+    for (int each = producer ? 0 : hasFewer ? 2 : 1; each > 0; --each) {
       running.push_back(constant(i32, 0));
-      if (!producer)
-        running.push_back(constant(i32, distance()));
+      running.push_back(constant(i32, distance()));
     }
     if (full)
       running.push_back(constant(i32, 0));
@@ -289,7 +386,9 @@ private:
     auto aheadArguments = arguments.slice(ownCount, aheadCount);
     Stages read{arguments[firstStage], {}, stageCount}, write = read;
     if (producer) {
-      read.fewer = hasFewer ? arguments[firstStage + 1] : Value();
+      enterRound(arguments.drop_front(firstStage));
+      if (hasFewer)
+        read = {rings.front().stage, rings.back().stage, stageCount};
     } else {
       write.all = arguments[firstStage + 1];
       read.fewer = hasFewer ? arguments[firstStage + 2] : Value();
@@ -304,6 +403,12 @@ private:
       ProxyFenceOp::create(builder, place);
     if (full)
       MBarrierWaitOp::create(builder, place, full, read.all, arguments.back());
+    Operation *earlyWait = nullptr;
+    if (producer) {
+      awaitBytes(rings.back());
+      if (rings.size() > 1)
+        earlyWait = lastEarlyWait();
+    }
     DotAsyncOp first = firstBeforeCopies();
     if (!first)
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
@@ -367,9 +472,15 @@ private:
                     BufferLoadOp::create(builder, op.getLoc(), convert.getType(), found->second,
                                          read.of(found->second))
                         .getResult());
-      else if (auto product = dyn_cast<DotAsyncOp>(builder.clone(op, mapping))) {
-        product.setDelayable(delayed && &op == delayed->start);
-        product.setLasting(llvm::is_contained(lasting, &op));
+      else {
+        if (rings.size() > 1 && &op == delayed->start)
+          awaitBytes(rings.front());
+        if (auto product = dyn_cast<DotAsyncOp>(builder.clone(op, mapping))) {
+          product.setDelayable(delayed && &op == delayed->start);
+          product.setLasting(llvm::is_contained(lasting, &op));
+        }
+        if (&op == earlyWait)
+          sayRead(rings.back());
       }
       if (first && &op == first && !meetsTwice && !producer) {
         if (over)
@@ -379,6 +490,9 @@ private:
         startLater();
       }
     }
+    for (const Ring &ring : rings)
+      if (!earlyWait || &ring != &rings.back())
+        sayRead(ring);
     if (over) {
       Value isNotFirst;
       if (turns) // whether the product before is done the other team knows
@@ -390,17 +504,17 @@ private:
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
     llvm::append_range(yielded, aheadNext);
-    yielded.push_back(nextStage(read.all, stageCount));
-    if (!producer)
+    llvm::append_range(yielded, nextOfRings());
+    if (!producer) {
+      yielded.push_back(nextStage(read.all, stageCount));
       yielded.push_back(nextStage(write.all, stageCount));
-    if (hasFewer)
+    }
+    if (hasFewer && !producer) {
       yielded.push_back(nextStage(read.fewer, stageCount - 1));
-    if (hasFewer && !producer)
       yielded.push_back(nextStage(write.fewer, stageCount - 1));
+    }
     if (full)
-      yielded.push_back(arith::XOrIOp::create(
-          builder, place, arguments.back(),
-          arith::ExtUIOp::create(builder, place, i32, isLastStage(read.all, stageCount))));
+      yielded.push_back(flipped(arguments.back(), isLastStage(read.all, stageCount)));
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
@@ -432,7 +546,7 @@ private:
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
       builder.setInsertionPointAfter(outer);
-    if (full && !areOfBlock()) {
+    if (full && !turns) {
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
       MBarrierEndOp::create(builder, place, full);
       if (over)
@@ -472,6 +586,7 @@ private:
 
   OpBuilder builder{loop};
   Value over; // memory barriers that warps arrive at when a round is over; null: there are none
+  SmallVector<Ring, 2> rings; // that a producer fills; empty: there is none
   Value full; // memory barriers of the stages that the engine fills; null: it fills none
   bool isBeforeTurns = true; // what is emitted now
   Value turnParity;          // of the phase that the next turn waits for

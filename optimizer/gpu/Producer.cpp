@@ -85,18 +85,17 @@ Value Producer::repeat(OpBuilder &builder, Value value, IRMapping &repeated) con
 /// The same rounds, at the builder's place, of a loop that carries `initial`.
 static scf::ForOp loopLike(OpBuilder &builder, scf::ForOp loop, const IRMapping &values,
                            ValueRange initial) {
-  auto made = scf::ForOp::create(builder, loop.getLoc(),
-                                 values.lookupOrDefault(loop.getLowerBound()),
-                                 values.lookupOrDefault(loop.getUpperBound()),
-                                 values.lookupOrDefault(loop.getStep()), initial);
+  auto made =
+      scf::ForOp::create(builder, loop.getLoc(), values.lookupOrDefault(loop.getLowerBound()),
+                         values.lookupOrDefault(loop.getUpperBound()),
+                         values.lookupOrDefault(loop.getStep()), initial);
   made.setUnsignedCmp(loop.getUnsignedCmp());
   builder.setInsertionPointToStart(made.getBody());
   return made;
 }
 
 static SmallVector<Value> lookupAll(const IRMapping &values, ArrayRef<Value> originals) {
-  return llvm::map_to_vector(originals,
-                             [&](Value value) { return values.lookupOrDefault(value); });
+  return llvm::map_to_vector(originals, [&](Value value) { return values.lookupOrDefault(value); });
 }
 
 SmallVector<Value> Producer::makeRounds(OpBuilder &builder, IRMapping values, ValueRange state,

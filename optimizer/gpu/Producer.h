@@ -35,8 +35,8 @@ public:
                                                                   mlir::ValueRange state)>;
   /// Makes the operation, in front of the outermost of the loops, where the builder stands; it is
   /// behind it then. `begin` emits the first round's state.
-  void make(mlir::OpBuilder &builder,
-            llvm::function_ref<llvm::SmallVector<mlir::Value>()> begin, Round round);
+  void make(mlir::OpBuilder &builder, llvm::function_ref<llvm::SmallVector<mlir::Value>()> begin,
+            Round round);
 
 private:
   std::string find();

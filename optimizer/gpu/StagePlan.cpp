@@ -171,6 +171,10 @@ void StagePlan::leaveToProducer() {
     return refuse("a thread would hold " + std::to_string(words) +
                   " registers of sums and operands at once, and has " +
                   std::to_string(shape.wordsBesideProducer) + " beside a producer");
+  // What is of the block comes first, and the rest behind it as buffers are aligned.
+  constexpr int64_t kAlignment = 1024;
+  if (!isRoomFor(stageCount, kAlignment / int64_t(sizeof(int64_t))))
+    return refuse("shared memory does not suffice for its memory barriers beside the stages");
   producer.emplace(nest ? outer : scf::ForOp(), loop, slice);
   if (!producer->isComplete())
     return refuse(producer->whyNot());
@@ -289,11 +293,10 @@ int64_t StagePlan::stagesOf(const AsyncLoad &ahead) const {
   return isFreedEarly(ahead) ? stageCount - 1 : stageCount;
 }
 
-bool StagePlan::isRoomFor(int64_t stages) {
-  // Two memory barriers for each stage.
+bool StagePlan::isRoomFor(int64_t stages, int64_t barriers) {
   return room.otherBuffers() + bytesOfStages(stages) +
              room.scratchBeside(besideStages(), StageRoom::Pieces::Whole) +
-             int64_t(2 * sizeof(int64_t)) * stages <=
+             int64_t(sizeof(int64_t)) * barriers <=
          shape.sharedBytes;
 }
 

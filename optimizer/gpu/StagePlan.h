@@ -71,8 +71,8 @@ public:
   llvm::SmallVector<tile::DotAsyncOp, 2> lasting; // products that go on into the next round
   bool meetsTwice = false;                        // warps, in a round
   mlir::scf::ForOp outer;                         // around the loop, if one is
-  std::optional<NestSlice> nest;  // of both, if copies go on from round to round of the outer one
-  std::optional<TeamTurns> turns; // if two programs share the block
+  std::optional<NestSlice> nest;    // of both, if copies go on from round to round of the outer one
+  std::optional<TeamTurns> turns;   // if two programs share the block
   std::optional<Producer> producer; // if a thread beside the program starts the copies
 
 private:
@@ -123,7 +123,9 @@ private:
   mlir::scf::ForOp besideStages() const { return nest ? outer : loop; }
   /// Shared memory of so many stages.
   int64_t bytesOfStages(int64_t stages) const;
-  bool isRoomFor(int64_t stages);
+  bool isRoomFor(int64_t stages, int64_t barriers);
+  /// The same with two memory barriers for each stage.
+  bool isRoomFor(int64_t stages) { return isRoomFor(stages, 2 * stages); }
   void notePipelined(const AsyncLoad &ahead);
 };
 

@@ -421,6 +421,14 @@ SimulatedOptions chainOptions(unsigned stages, uint64_t seed = 1) {
   return options;
 }
 
+/// One whose blocks may have a producer.
+SimulatedOptions producerOptions(unsigned stages, uint64_t seed = 1) {
+  SimulatedOptions options = chainOptions(stages, seed);
+  options.abilities.producers = true;
+  options.maxSharedBytes += 1024;
+  return options;
+}
+
 /// What a kernel of chained products comes to: a problem, "wrong", or nothing.
 std::string outcomeOfChain(SimulatedKernel &kernel, int32_t rounds) {
   constexpr int64_t n = kChain, rows = kChainRows;
@@ -463,6 +471,19 @@ TEST(GpuBufferProducts, the_second_product_of_a_chain_runs_a_round_late) {
       ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
       EXPECT_NE(kernel.tileText.find("dot_wait 0 pinned"), std::string::npos) << kernel.tileText;
       for (int32_t rounds : {0, 1, 2, 3, 4, 7})
+        EXPECT_EQ(outcomeOfChain(kernel, rounds), "")
+            << stages << " stages, " << rounds << " rounds";
+    }
+}
+
+TEST(GpuBufferProducts, a_thread_beside_the_program_starts_its_copies) {
+  for (unsigned stages : {2, 3, 4})
+    for (uint64_t seed : {1, 2, 3, 4}) {
+      SimulatedKernel kernel(chainedLoopText(), producerOptions(stages, seed));
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      EXPECT_NE(kernel.tileText.find("tile.producer"), std::string::npos) << kernel.tileText;
+      EXPECT_EQ(kernel.image.gpu.threads, 32 * (8 + 4));
+      for (int32_t rounds : {0, 1, 2, 3, 4, 5, 7, 12})
         EXPECT_EQ(outcomeOfChain(kernel, rounds), "")
             << stages << " stages, " << rounds << " rounds";
     }

@@ -155,10 +155,14 @@ bool SimulatedBlock::releaseBarriers() {
     bool any = false;
     for (Thread *thread : group)
       any |= thread->value != 0;
+    // A producer has code of its own, and so a place of its own.
+    std::array<int32_t, 2> sites{-1, -1};
     for (Thread *thread : group) {
       thread->result = any;
-      if (thread->site != group.front()->site)
+      int32_t &site = sites[halfOf(int32_t(thread - threads.data()))];
+      if (site >= 0 && thread->site != site)
         problem("threads meet at different barriers");
+      site = thread->site;
       thread->state = State::Ready;
     }
     shareArrivals(group);
