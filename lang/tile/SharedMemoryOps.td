@@ -208,7 +208,7 @@ def Tile_MBarrierWaitOp : Tile_MBarrierOp<"mbarrier_wait"> {
   let assemblyFormat = "$barriers `[` $stage `]` `,` $parity (`of_copies` $of_copies^)? attr-dict `:` type($barriers)";
 }
 
-def Tile_ProducerOp : Tile_Op<"producer", [MemoryEffects<[MemRead, MemWrite]>, NoTerminator, SingleBlock,
+def Tile_ProducerOp : Tile_Op<"producer", [RecursiveMemoryEffects, NoTerminator, SingleBlock,
                                            NoRegionArguments]> {
   let summary = "a thread beside the program starts its copies";
   let description = [{

@@ -124,6 +124,58 @@ func.func @barriers_of_other_stages(%map: !tile.tensor_map<[64, 64], f16, 128>, 
 
 // -----
 
+func.func @producer_of_tiles() {
+  // expected-error @below {{'tile.arange' op makes a tile, which a producer has no threads for}}
+  tile.producer { %x = tile.arange 0, 8 : tensor<8xi32> }
+  return
+}
+
+// -----
+
+func.func @producer_that_takes(%n: i32) {
+  %i = tile.program_id 0
+  // expected-error @below {{'arith.addi' op takes what a producer does not have: it computes its numbers itself}}
+  tile.producer { %x = arith.addi %i, %n : i32 }
+  return
+}
+
+// -----
+
+func.func @producer_that_meets() {
+  // expected-error @below {{'tile.barrier' op cannot be done by a producer}}
+  tile.producer { tile.barrier shared }
+  return
+}
+
+// -----
+
+func.func @producer_in_a_branch(%c: i1) {
+  scf.if %c {
+    // expected-error @below {{'tile.producer' op stands within another operation of the kernel}}
+    tile.producer { %x = tile.program_id 0 }
+  }
+  return
+}
+
+// -----
+
+func.func @second_producer() {
+  tile.producer { %x = tile.program_id 0 }
+  // expected-error @below {{'tile.producer' op is the second one of the kernel}}
+  tile.producer { %x = tile.program_id 0 }
+  return
+}
+
+// -----
+
+func.func @producer_of_teams() attributes {tile.teams = 2 : i32} {
+  // expected-error @below {{'tile.producer' op cannot be of a block of several programs}}
+  tile.producer { %x = tile.program_id 0 }
+  return
+}
+
+// -----
+
 func.func @partial_without_a_mask(%p: tensor<8x!tile.ptr<f16>>, %x: tensor<8xf16>) {
   // expected-error @below {{'tile.store' op only stores with a mask are partial}}
   tile.store %p, %x access = <axis = 0, width = 8, partial = true> : tensor<8x!tile.ptr<f16>>

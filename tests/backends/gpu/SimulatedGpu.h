@@ -112,6 +112,7 @@ inline SimulatedOptions hopperOptions() {
   SimulatedOptions options;
   options.abilities = SimulatedAbilities::all();
   options.abilities.bufferProducts = options.abilities.tensorCopies = true;
+  options.abilities.producers = true;
   options.maxSharedBytes = 227 << 10;
   return options;
 }

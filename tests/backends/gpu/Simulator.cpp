@@ -44,7 +44,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.abilities.chip = gpu.chip;
   options.abilities.votesInSharedMemory = *gpu.chip != 0;
   options.abilities.bufferProducts = gpu.isHopper;
-  options.abilities.tensorCopies = gpu.isHopper;
+  options.abilities.tensorCopies = options.abilities.producers = gpu.isHopper;
   options.lanes = gpu.lanes;
   options.acceptsDifferentWrites = true;
   options.maxSharedBytes = 227 << 10;
