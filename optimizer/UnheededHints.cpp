@@ -13,7 +13,8 @@ struct Answer {
 constexpr Answer kAnswers[] = {
     {tile::kFlattenAttr,
      "flatten: nested loops stay nested; copies by an engine go on across them"},
-    {tile::kWarpSpecializeAttr, "warp_specialize: all warps of a program do the same work"},
+    {tile::kWarpSpecializeAttr,
+     "warp_specialize: where a thread beside the program starts copies the compiler decides"},
     {tile::kOneAccumulatorAttr,
      "disallow_acc_multi_buffer: an accumulator has one buffer as it is"},
 };

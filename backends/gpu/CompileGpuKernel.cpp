@@ -115,8 +115,11 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   optimizer::GpuPipelineOptions gpu;
   gpu.shape = shapeOf(target, options.warpCount);
   gpu.shape.sharedBytes -= voteBytes(function, target, options);
-  if (options.maxRegisters)
+  if (options.maxRegisters) {
     gpu.shape.threadWords = std::min<int64_t>(gpu.shape.threadWords, options.maxRegisters);
+    // All threads have so many, and none gives some away.
+    gpu.shape.wordsBesideProducer = 0;
+  }
   gpu.shape.fixedOrders = options.numerics == backends::Numerics::Reproducible;
   gpu.shape.exactSums = options.numerics != backends::Numerics::Default;
   gpu.stageCount = options.stageCount;
@@ -138,7 +141,8 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   image.remarks = std::move(assumed->remarks);
   noteBlocks(function, options, image.remarks);
   LaidOut decided;
-  decided.programs = assumed->programs;
+  // A producer gives its registers to the one program of a multiprocessor.
+  decided.programs = tile::producerOf(function) ? 1 : assumed->programs;
   if (target.hasScalarLoads())
     decided.constants =
         optimizer::constantArguments(function, options.argumentsOverlap, assumed->apart);

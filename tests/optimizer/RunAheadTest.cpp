@@ -236,7 +236,8 @@ TEST(PrefetchLoads, wishes_that_are_not_met_are_answered) {
       optimized(withAttribute(Rows{.reduces = false}.text(), "tile.flatten, tile.warp_specialize"))
           .said(),
       "hint: flatten: nested loops stay nested; copies by an engine go on across them\n"
-      "hint: warp_specialize: all warps of a program do the same work\n"
+      "hint: warp_specialize: where a thread beside the program starts copies the compiler "
+      "decides\n"
       "not-pipelined: threads do not wait for each other in the loop (no reduction, no "
       "scan), so loads of later iterations start early as it is\n");
   std::string empty = "func.func @k(%n: i32) attributes {tile.kernel} {\n"

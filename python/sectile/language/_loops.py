@@ -46,7 +46,7 @@ def range(
         loop_unroll_factor: so many turns are made one; those left over are a second loop. At most 1024.
         disable_licm: what does not change from turn to turn is computed in each of them.
         disallow_acc_multi_buffer: the case as it is: an accumulator has one buffer.
-        flatten, warp_specialize: not followed yet.
+        flatten, warp_specialize: not followed; where a thread beside the program starts copies the compiler decides.
     Raises:
         CompilationError: a bound or the step is no integer, the step is the constant 0, one bound is uint64
             and the other may be negative, or a hint is out of range.
