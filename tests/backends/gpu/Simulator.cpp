@@ -10,6 +10,7 @@
 //   sectile_simulator --lanes 64       warps of 64 lanes, with the matrix instructions of gfx942
 //   sectile_simulator --chip gfx1100   those of any chip of AMD's, and its lanes
 //   sectile_simulator --chip sm_90a    wgmma beside mma.sync, and copies of boxes by tensor maps
+//   sectile_simulator --chip sm_90a --shared 65536    the same with so many bytes of shared memory
 #include "../FileArray.h"
 #include "SimulatedGpu.h"
 #include "lang/layout/AmdMatrixInstructions.h"
@@ -35,6 +36,7 @@ struct Gpu {
   unsigned lanes = 32;
   const char *chip = ""; // empty: NVIDIA's matrix instructions
   bool isHopper = false;
+  int64_t sharedBytes = 227 << 10;
 };
 
 /// The options of a launch that the simulated GPU has.
@@ -47,7 +49,7 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
   options.abilities.tensorCopies = options.abilities.producers = gpu.isHopper;
   options.lanes = gpu.lanes;
   options.acceptsDifferentWrites = true;
-  options.maxSharedBytes = 227 << 10;
+  options.maxSharedBytes = gpu.sharedBytes;
   options.warps = unsigned(given.warpCount);
   options.stages = unsigned(given.stageCount);
   options.blocks = given.ctaCount;
@@ -110,6 +112,12 @@ std::string run(std::istringstream &line, Gpu gpu) {
 std::optional<Gpu> gpuOf(int argc, char **argv) {
   if (argc == 1)
     return Gpu();
+  if (argc == 5 && std::string(argv[3]) == "--shared") {
+    std::optional<Gpu> gpu = gpuOf(3, argv);
+    if (gpu)
+      gpu->sharedBytes = std::strtol(argv[4], nullptr, 10);
+    return gpu && gpu->sharedBytes > 0 ? gpu : std::nullopt;
+  }
   if (argc != 3)
     return std::nullopt;
   std::string option = argv[1], value = argv[2];
@@ -128,7 +136,7 @@ std::optional<Gpu> gpuOf(int argc, char **argv) {
 int main(int argc, char **argv) {
   std::optional<Gpu> gpu = gpuOf(argc, argv);
   if (!gpu) {
-    std::cerr << "usage: sectile_simulator [--lanes 32|64 | --chip gfx942|sm_90a]\n";
+    std::cerr << "usage: sectile_simulator [--lanes 32|64 | --chip gfx942|sm_90a] [--shared BYTES]\n";
     return 1;
   }
   for (std::string text; std::getline(std::cin, text);) {

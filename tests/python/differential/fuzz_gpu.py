@@ -49,6 +49,8 @@ def set_up(arguments):
 
     if arguments.chip:
         fuzz_case.simulate.options = ["--chip", arguments.chip]
+        if arguments.shared:
+            fuzz_case.simulate.options += ["--shared", str(arguments.shared)]
     if arguments.profile:
         from random_kernels import Builder
 
@@ -248,6 +250,7 @@ def main():
     parser.add_argument(
         "--device", choices=["cuda", "cpu", "compile", "simulated", "archive", *chips]
     )
+    parser.add_argument("--shared", type=int, help="bytes of shared memory of that chip: few leave room for one program")
     parser.add_argument("--chip", help="a chip of AMD's that --device simulated is like")
     parser.add_argument("--profile", help="kernels of this kind only (random_statements.py)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
