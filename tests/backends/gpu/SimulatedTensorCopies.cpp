@@ -220,8 +220,10 @@ void SimulatedBlock::shareArrivals(const std::vector<Thread *> &group) {
 }
 
 void SimulatedBlock::noteUse(MemoryBarrier &barrier, int32_t thread) {
-  barrier.user = barrier.useEpoch >= metEpoch && barrier.user != thread ? -2 : thread;
-  barrier.useEpoch = epoch;
+  const size_t half = halfOf(thread);
+  MemoryBarrier::Use &use = barrier.uses[half];
+  use.user = use.epoch >= metEpochs[half] && use.user != thread ? -2 : thread;
+  use.epoch = epoch;
 }
 
 SimulatedBlock::MemoryBarrier &SimulatedBlock::usedBarrier(uint64_t address, const char *use) {
@@ -234,7 +236,7 @@ SimulatedBlock::MemoryBarrier &SimulatedBlock::usedBarrier(uint64_t address, con
     stop();
   }
   MemoryBarrier &barrier = found->second;
-  if (barrier.maker != int32_t(running) && barrier.madeEpoch >= metEpoch)
+  if (barrier.maker != int32_t(running) && isOpen(barrier.madeEpoch, halfOf(barrier.maker)))
     problem(self + "the memory barrier at byte " + placeText(address) +
             ", and no barrier of the threads stands behind its initialisation");
   return barrier;
@@ -278,8 +280,10 @@ void SimulatedBlock::barrierEnd(uint64_t address, int32_t predicate) {
   for (const TensorCopy &copy : block.tensorCopies)
     if (copy.barrier == address)
       block.problem(text + ", and a copy that it counts is under way");
-  if (barrier.useEpoch >= block.metEpoch && barrier.user != int32_t(block.running))
-    block.problem("race: " + text + " that another uses, with no barrier between");
+  for (size_t half : {0, 1})
+    if (const MemoryBarrier::Use &use = barrier.uses[half];
+        block.isOpen(use.epoch, half) && use.user != int32_t(block.running))
+      block.problem("race: " + text + " that another uses, with no barrier between");
   barrier.isAlive = false;
   for (int64_t offset = 0; offset < kBarrierBytes; ++offset)
     block.bytes[address + uint64_t(offset)].isBarrier = false;
@@ -519,7 +523,8 @@ void SimulatedBlock::tensorCopy(uint64_t shared, const SimulatedTensorMap *map,
     block.problem("thread " + std::to_string(block.running) +
                   " starts a copy counted by the memory barrier at byte " +
                   block.placeText(barrierAddress) + ", whose initialisation is not fenced");
-  else if (barrier.fenceEpoch >= block.metEpoch && barrier.maker != int32_t(block.running))
+  else if (block.isOpen(barrier.fenceEpoch, block.halfOf(barrier.maker)) &&
+           barrier.maker != int32_t(block.running))
     block.problem("thread " + std::to_string(block.running) +
                   " starts a copy counted by the memory barrier at byte " +
                   block.placeText(barrierAddress) +
@@ -564,8 +569,9 @@ void SimulatedBlock::checkStoresIn(const TensorCopy &copy, bool isStart) {
       const auto found = storedGlobal.find(place);
       const bool isSeen =
           found == storedGlobal.end() ||
-          (found->second.fenceEpoch >= 0 && !(isStart && found->second.fenceEpoch >= metEpoch &&
-                                              found->second.writer != int32_t(running)));
+          (found->second.fenceEpoch >= 0 &&
+           !(isStart && isOpen(found->second.fenceEpoch, halfOf(found->second.writer)) &&
+             found->second.writer != int32_t(running)));
       if (!isSeen || tensorStored.contains(place))
         problem("race: a tensor copy reads global memory where a thread of the program stores");
     }

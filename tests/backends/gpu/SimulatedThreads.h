@@ -134,8 +134,11 @@ private:
     int64_t madeEpoch = -1;
     bool isFenced = false; // the engine sees it, and copies that others start in later epochs
     int64_t fenceEpoch = -1;
-    int32_t user = -1; // the last thread that has used it; -2: several in that epoch
-    int64_t useEpoch = -1;
+    struct Use {
+      int32_t user = -1; // the last thread that has used it; -2: several in that epoch
+      int64_t epoch = -1;
+    };
+    std::array<Use, 2> uses = {}; // of threads of either half
     int64_t phase = 0;
     int32_t arrivals = 1, pendingArrivals = 1;
     /// The threads of a warp that are at mbarrier_arrive, how many of them arrive for all, and the

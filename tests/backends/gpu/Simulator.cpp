@@ -136,7 +136,8 @@ std::optional<Gpu> gpuOf(int argc, char **argv) {
 int main(int argc, char **argv) {
   std::optional<Gpu> gpu = gpuOf(argc, argv);
   if (!gpu) {
-    std::cerr << "usage: sectile_simulator [--lanes 32|64 | --chip gfx942|sm_90a] [--shared BYTES]\n";
+    std::cerr
+        << "usage: sectile_simulator [--lanes 32|64 | --chip gfx942|sm_90a] [--shared BYTES]\n";
     return 1;
   }
   for (std::string text; std::getline(std::cin, text);) {

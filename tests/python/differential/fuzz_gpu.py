@@ -250,7 +250,11 @@ def main():
     parser.add_argument(
         "--device", choices=["cuda", "cpu", "compile", "simulated", "archive", *chips]
     )
-    parser.add_argument("--shared", type=int, help="bytes of shared memory of that chip: few leave room for one program")
+    parser.add_argument(
+        "--shared",
+        type=int,
+        help="bytes of shared memory of that chip: few leave room for one program",
+    )
     parser.add_argument("--chip", help="a chip of AMD's that --device simulated is like")
     parser.add_argument("--profile", help="kernels of this kind only (random_statements.py)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")

@@ -455,6 +455,12 @@ class Products:
         tall = [64, 64, 128] * (self.case.options["num_warps"] >= 4)
         m, d, n = choose([16, 32, 64, 17, *tall]), choose([16, 32, 64, 48]), choose([16, 32, 64])
         total = self.case.scalars["depth"]
+        # Groups of warps, each with products of its own, that a multiprocessor with little shared memory has room
+        # for once: there a thread beside the program may start the copies.
+        of_groups = roll() < 0.25
+        if of_groups:
+            self.case.options["num_warps"] = 8
+            m, d, n = 128, choose([32, 64]), choose([16, 32, 64])
         if total * d > 8192 or total > 6 * n:
             return None
         dtype = choose(["float16", "float16", "bfloat16", "float32", "float8e4nv"])
@@ -466,7 +472,7 @@ class Products:
 
         precision = ', input_precision="ieee"' if dtype == "float32" else ""
         of_fp8 = dtype == "float8e4nv"
-        of_blocks = roll() < 0.4 and not of_fp8
+        of_blocks = roll() < (0.9 if of_groups else 0.4) and not of_fp8
         masked = not of_blocks and (total % n != 0 or roll() < 0.3)
         mask = f", mask=tl.arange(0, {n})[:, None] < depth - {j}, other=0" if masked else ""
         hidden = masked or (of_blocks and total % n != 0) or roll() < 0.2
