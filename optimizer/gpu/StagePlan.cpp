@@ -163,9 +163,9 @@ void StagePlan::leaveToProducer() {
                         wordsPerThread(delayed->before.getType()) +
                         wordsPerThread(start.getLhs().getType());
   auto refuse = [&](const std::string &whyNot) {
-    producer.reset();
     addRemark(assumed.remarks, loop.getLoc(), "no-producer",
               "threads that multiply start its copies: " + whyNot);
+    producer.reset(); // whose text it may have been
   };
   if (words + kOtherWords > shape.wordsBesideProducer)
     return refuse("a thread would hold " + std::to_string(words) +

@@ -28,8 +28,12 @@ def _attention(q, k, v, out, length, tiles, D: tl.constexpr, BM: tl.constexpr, B
 
 
 @st.jit
-def _one_tile(q, k, v, out, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+def _one_tile(
+    q, k, v, out, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, lengths=None
+):
     rows = tl.program_id(0) * BM
+    if lengths is not None:
+        length = tl.load(lengths)
     queries = q.load([rows, 0])
     top = tl.full((BM,), -float("inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
@@ -45,7 +49,7 @@ def _one_tile(q, k, v, out, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.co
     out.store([rows, 0], mixed / total[:, None])
 
 
-def _compiled(kernel, **options):
+def _compiled(kernel, has_lengths=False, **options):
     def block(rows, element="fp16"):
         return f"tensordesc<{element}[{rows}, 128]>(i32:16, i32:16) strides (i32:16, 1)"
 
@@ -53,6 +57,8 @@ def _compiled(kernel, **options):
     if kernel is _attention:
         signature["tiles"] = "i32"
     signature |= {"D": 128, "BM": 128, "BN": 128}
+    if has_lengths:
+        signature["lengths"] = "*i32"
     with st.knobs.scope(keep_stages=True):
         return st.compile(kernel, signature, target="cuda:90", num_warps=8, num_stages=2, **options)
 
@@ -76,6 +82,13 @@ def test_registers_that_a_user_bounds_are_not_shared_out():
     compiled = _compiled(_one_tile, maxnreg=240)
     assert "overlapped" in {remark["kind"] for remark in compiled.remarks}
     assert "setmaxnreg" not in compiled.asm["ptx"]
+
+
+def test_a_producer_computes_its_numbers_itself():
+    compiled = _compiled(_one_tile, has_lengths=True)
+    assert compiled.metadata.threads == 256
+    (remark,) = (each for each in compiled.remarks if each["kind"] == "no-producer")
+    assert "on what the program loads" in remark["text"]
 
 
 @pytest.mark.parametrize("length", [0, 128, 256, 640])
