@@ -57,7 +57,7 @@ struct GpuShape {
   /// The sums that a thread holds at least, in words, for two programs to share a block and
   /// multiply by turns (TeamTurns.h); 0: they never do.
   int64_t leastTurnWords = 0;
-  /// 32-bit registers that a thread may have in a block that has a producer (ProducerThread.h); 0:
+  /// 32-bit registers that a thread may have in a block that has a producer (Producer.h); 0:
   /// there are no producers.
   int64_t wordsBesideProducer = 0;
   /// Whether sums must keep all digits of their type (numerics="strict", "reproducible"). Sums of

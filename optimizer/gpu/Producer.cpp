@@ -41,8 +41,6 @@ std::string Producer::find() {
   if (producerOf(function))
     return "another loop has one";
   if (outer) {
-    if (loop->getParentOp() != outer)
-      return "the loop is in a branch of the loop around it";
     SmallVector<Value> made;
     auto add = [&](ValueRange values) {
       for (Value value : values)

@@ -10,6 +10,8 @@ namespace sectile::optimizer {
 
 /// Stages with which copies still run two rounds ahead where one stage is a product's.
 static constexpr int64_t kStagesOfTwoAhead = 4;
+/// What is of the block comes first in shared memory, and the rest begins at a multiple of this.
+static constexpr int64_t kAlignment = 1024;
 
 bool multiplies(scf::ForOp loop) {
   return loop.getBody()
@@ -144,7 +146,6 @@ void StagePlan::takeTurns() {
 }
 
 bool StagePlan::isRoomForTeams(int64_t stages) {
-  constexpr int64_t kAlignment = 1024;
   // For each stage two memory barriers, and one for each team's turns.
   const int64_t ofBlock = bytesOfStages(stages) + int64_t(sizeof(int64_t)) * (2 * stages + kTeams);
   const int64_t ofTeam = room.otherBuffers() + room.besideTurns(outer);
@@ -171,8 +172,6 @@ void StagePlan::leaveToProducer() {
     return refuse("a thread would hold " + std::to_string(words) +
                   " registers of sums and operands at once, and has " +
                   std::to_string(shape.wordsBesideProducer) + " beside a producer");
-  // What is of the block comes first, and the rest behind it as buffers are aligned.
-  constexpr int64_t kAlignment = 1024;
   if (!isRoomFor(stageCount, kAlignment / int64_t(sizeof(int64_t))))
     return refuse("shared memory does not suffice for its memory barriers beside the stages");
   producer.emplace(nest ? outer : scf::ForOp(), loop, slice);

@@ -9,31 +9,7 @@ from sectile.tools.tensor_descriptor import TensorDescriptor
 
 
 @st.jit
-def _attention(q, k, v, out, length, tiles, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
-    for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
-        rows = tile * BM
-        queries = q.load([rows, 0])
-        top = tl.full((BM,), -float("inf"), tl.float32)
-        total = tl.zeros((BM,), tl.float32)
-        mixed = tl.zeros((BM, D), tl.float32)
-        for start in range(0, length, BN):
-            scores = tl.dot(queries, k.load([start, 0]).T)
-            new_top = tl.maximum(top, tl.max(scores, axis=1))
-            shrink = tl.exp2(top - new_top)
-            weights = tl.exp2(scores - new_top[:, None])
-            total = total * shrink + tl.sum(weights, axis=1)
-            mixed = tl.dot(weights.to(tl.float16), v.load([start, 0]), mixed * shrink[:, None])
-            top = new_top
-        out.store([rows, 0], mixed / total[:, None])
-
-
-@st.jit
-def _one_tile(
-    q, k, v, out, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, lengths=None
-):
-    rows = tl.program_id(0) * BM
-    if lengths is not None:
-        length = tl.load(lengths)
+def _tile_of(q, k, v, out, rows, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
     queries = q.load([rows, 0])
     top = tl.full((BM,), -float("inf"), tl.float32)
     total = tl.zeros((BM,), tl.float32)
@@ -47,6 +23,21 @@ def _one_tile(
         mixed = tl.dot(weights.to(tl.float16), v.load([start, 0]), mixed * shrink[:, None])
         top = new_top
     out.store([rows, 0], mixed / total[:, None])
+
+
+@st.jit
+def _attention(q, k, v, out, length, tiles, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
+        _tile_of(q, k, v, out, tile * BM, length, D, BM, BN)
+
+
+@st.jit
+def _one_tile(
+    q, k, v, out, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, lengths=None
+):
+    if lengths is not None:
+        length = tl.load(lengths)
+    _tile_of(q, k, v, out, tl.program_id(0) * BM, length, D, BM, BN)
 
 
 def _compiled(kernel, has_lengths=False, **options):
