@@ -131,24 +131,29 @@ std::optional<AlongAxis> consecutive(Value tile) {
   return sum->axes.front();
 }
 
+/// A number as so many steps of a stride: of a product with a number of the arguments, that is the
+/// stride, the second factor where both are.
+std::pair<Stride, ScalarSum> stepsOf(Value number) {
+  while (auto wide = number.getDefiningOp<arith::ExtSIOp>())
+    number = wide.getIn();
+  auto product = number.getDefiningOp<arith::MulIOp>();
+  if (product && number.getType().getIntOrFloatBitWidth() >= 32) {
+    Value stride = product.getRhs(), steps = product.getLhs();
+    if (isOfArguments(steps) && !isOfArguments(stride))
+      std::swap(stride, steps);
+    auto single = ScalarSum::of(stride).single();
+    if (single && single->first && isOfArguments(stride))
+      return {Stride{single->first, single->second}, ScalarSum::of(steps)};
+  }
+  return {Stride{}, ScalarSum::of(number)};
+}
+
 /// The argument that a scalar pointer begins at, and the elements from there.
 TileSum scalarPointer(Value pointer) {
   TileSum sum;
   sum.bits = 64;
-  while (auto add = pointer.getDefiningOp<PtrAddOp>()) {
-    Value offset = add.getOffset();
-    while (auto wide = offset.getDefiningOp<arith::ExtSIOp>())
-      offset = wide.getIn();
-    ScalarSum number = ScalarSum::of(offset);
-    auto product = offset.getDefiningOp<arith::MulIOp>();
-    // A product that is no multiple is so many steps of a stride.
-    if (auto single = number.single(); product && single && single->first == offset &&
-                                       offset.getType().getIntOrFloatBitWidth() >= 32)
-      sum.rest.push_back({Stride{product.getRhs()}, ScalarSum::of(product.getLhs())});
-    else
-      sum.rest.push_back({Stride{}, number});
-    pointer = add.getPtr();
-  }
+  for (; auto add = pointer.getDefiningOp<PtrAddOp>(); pointer = add.getPtr())
+    sum.rest.push_back(stepsOf(add.getOffset()));
   sum.base = pointer;
   return sum;
 }
@@ -347,11 +352,44 @@ private:
   llvm::DenseSet<std::pair<Value, unsigned>> seen;
 };
 
+/// Steps along dimensions that a block has extent one along.
+using OuterDimensions = SmallVector<std::pair<Stride, ScalarSum>, 3>;
+
+/// What an array is, and where in it a block begins.
+struct ArrayDimensions {
+  ArrayDimensions(OpBuilder &builder, Location place) : builder(builder), place(place) {}
+
+  void add(const ScalarSum &start, const ScalarSum &extent, const Stride &by) {
+    offsets.push_back(start.materialize(builder, place));
+    shape.push_back(extent.materialize(builder, place));
+    ScalarSum stride(by.value ? 0 : by.factor);
+    if (by.value)
+      stride = ScalarSum::of(by.value).times(by.factor);
+    strides.push_back(stride.materialize(builder, place));
+  }
+
+  void add(const OuterDimensions &outer) {
+    for (const auto &[stride, steps] : outer)
+      add(steps, ScalarSum(kEndlessAxis), stride);
+  }
+
+  Value blockOf(Value base) {
+    return BlockAtOp::create(builder, place, BlockType::get(builder.getContext()), base, offsets,
+                             shape, strides);
+  }
+
+  OpBuilder &builder;
+  const Location place;
+  SmallVector<Value, kMostMapDimensions> offsets, shape, strides;
+};
+
 class Describer {
 public:
   explicit Describer(func::FuncOp function) : analysis(function) {}
 
   void describe(LoadOp load) {
+    if (Value block = load.getBlock())
+      return deepen(block.getDefiningOp<BlockAtOp>());
     auto loop = load->getParentOfType<scf::ForOp>();
     if (load.getIsVolatile() || !loop || !isZeroOrNothing(load.getOther()))
       return;
@@ -362,6 +400,8 @@ public:
   }
 
   void describe(StoreOp store) {
+    if (Value block = store.getBlock())
+      return deepen(block.getDefiningOp<BlockAtOp>());
     if (Value block = blockOf(store, /*loaded=*/Value(), store->getParentOfType<scf::ForOp>()))
       store.getBlockMutable().assign(block);
   }
@@ -372,36 +412,126 @@ private:
   Value blockOf(Access access, Value loaded, scf::ForOp loop) {
     Type tile = pointeeOf(access.getPtr().getType());
     auto type = dyn_cast<RankedTensorType>(tile);
-    if (!type || type.getRank() != 2 || access.getBlock())
+    if (!type || type.getRank() != 2)
       return {};
     std::optional<TileSum> sum = pointersIn(access.getPtr(), loop);
-    if (!sum || sum->axes.size() != 2 || !isa_and_nonnull<BlockArgument>(sum->base) ||
-        !sum->rest.empty())
+    if (!sum || sum->axes.size() != 2 || !isa_and_nonnull<BlockArgument>(sum->base))
       return {};
-    llvm::sort(sum->axes,
+    // Batches and heads were added to numbers along an axis: they are dimensions of their own, or,
+    // where that is no block, they are not.
+    TileSum apart = *sum;
+    if (moveProducts(apart))
+      if (Value block = blockOf(access, loaded, std::move(apart), type))
+        return block;
+    return blockOf(access, loaded, std::move(*sum), type);
+  }
+
+  template <class Access>
+  Value blockOf(Access access, Value loaded, TileSum sum, RankedTensorType type) {
+    auto outer = outerDimensions(sum, type.getElementTypeBitWidth() / 8, sum.axes.size());
+    if (!outer)
+      return {};
+    llvm::sort(sum.axes,
                [](const AlongAxis &one, const AlongAxis &other) { return one.axis < other.axis; });
     SmallVector<ScalarSum, 2> extents(2, ScalarSum(kEndlessAxis));
-    if (!boundsOf(access.getMask(), loaded, *sum, type, extents) || !areSuitable(*sum, type))
+    if (!boundsOf(access.getMask(), loaded, sum, type, extents) || !areSuitable(sum, type))
       return {};
     // Where nothing ends an axis, all of the block must lie before the end that it gets. Numbers
     // that were added in 32 bits do, or had wrapped.
-    for (auto [along, extent] : llvm::zip(sum->axes, extents))
+    for (auto [along, extent] : llvm::zip(sum.axes, extents))
       if (extent == ScalarSum(kEndlessAxis) && along.bits != 32 &&
           highestOf(along.start) > kEndlessAxis - type.getDimSize(along.axis))
         return {};
     OpBuilder builder(access);
-    Location place = access.getLoc();
-    SmallVector<Value, 2> offsets, shape, strides;
-    for (auto [along, extent] : llvm::zip(sum->axes, extents)) {
-      offsets.push_back(along.start.materialize(builder, place));
-      shape.push_back(extent.materialize(builder, place));
-      ScalarSum stride(along.stride.value ? 0 : along.stride.factor);
-      if (along.stride.value)
-        stride = ScalarSum::of(along.stride.value).times(along.stride.factor);
-      strides.push_back(stride.materialize(builder, place));
+    ArrayDimensions array(builder, access.getLoc());
+    array.add(*outer);
+    for (auto [along, extent] : llvm::zip(sum.axes, extents))
+      array.add(along.start, extent, along.stride);
+    return array.blockOf(sum.base);
+  }
+
+  /// A block of an array that begins at an offset of an argument is one of the argument's array,
+  /// which has more dimensions.
+  void deepen(BlockAtOp block) {
+    if (!block.getBase().getDefiningOp<PtrAddOp>())
+      return;
+    const TileSum base = scalarPointer(block.getBase());
+    const int64_t bits = block.getBase().getType().getPointee().getIntOrFloatBitWidth();
+    auto outer = outerDimensions(base, bits / 8, block.getOffsets().size());
+    if (!isa<BlockArgument>(base.base) || !outer)
+      return;
+    OpBuilder builder(block);
+    ArrayDimensions array(builder, block.getLoc());
+    array.add(*outer);
+    llvm::append_range(array.offsets, block.getOffsets());
+    llvm::append_range(array.shape, block.getShape());
+    llvm::append_range(array.strides, block.getStrides());
+    block.getResult().replaceAllUsesWith(array.blockOf(base.base));
+    block.erase();
+  }
+
+  /// Makes what numbers along axes begin at, and is a multiple of an argument, a step of a stride
+  /// of its own; false where there is nothing of that kind.
+  static bool moveProducts(TileSum &sum) {
+    bool hasMoved = false;
+    for (AlongAxis &along : sum.axes) {
+      if (along.stride.value || along.modulus)
+        continue;
+      for (const ScalarSum::Term &term : SmallVector<ScalarSum::Term>(along.start.summands())) {
+        auto [by, steps] = stepsOf(term.value);
+        if (!by.value || llvm::MulOverflow(by.factor, term.factor, by.factor) ||
+            llvm::MulOverflow(by.factor, along.stride.factor, by.factor))
+          continue;
+        sum.rest.push_back({by, steps});
+        along.start -= ScalarSum::of(term.value).times(term.factor);
+        hasMoved = true;
+      }
+      if (hasMoved && along.start.isZero())
+        along.start = ScalarSum(), along.bits = 0;
     }
-    return BlockAtOp::create(builder, place, BlockType::get(builder.getContext()), sum->base,
-                             offsets, shape, strides);
+    return hasMoved;
+  }
+
+  /// What addresses have beyond their axes, of which there are so many, as steps along dimensions
+  /// of their own, which end nowhere: batches, heads, pages. Nullopt where the engine would not
+  /// take them.
+  std::optional<OuterDimensions> outerDimensions(const TileSum &sum, int64_t bytes,
+                                                 size_t axes) const {
+    OuterDimensions found;
+    auto add = [&](Stride stride, const ScalarSum &steps) {
+      auto *same = llvm::find_if(found, [&](const auto &each) { return each.first == stride; });
+      if (same == found.end())
+        found.push_back({stride, steps});
+      else
+        same->second += steps;
+    };
+    for (const auto &[stride, number] : sum.rest) {
+      if (stride.value) {
+        add(stride, number);
+        continue;
+      }
+      // A constant is one step of as many elements.
+      int64_t factor;
+      if (llvm::MulOverflow(stride.factor, number.constant(), factor))
+        return std::nullopt;
+      if (factor)
+        add(Stride{{}, factor}, ScalarSum(1));
+      for (const ScalarSum::Term &term : number.summands()) {
+        auto [by, steps] = stepsOf(term.value);
+        if (llvm::MulOverflow(stride.factor, term.factor, factor) ||
+            llvm::MulOverflow(by.factor, factor, by.factor))
+          return std::nullopt;
+        add(by, steps);
+      }
+    }
+    if (bytes == 0 || found.size() + axes > kMostMapDimensions ||
+        !llvm::all_of(found, [&](const auto &each) {
+          const auto &[stride, steps] = each;
+          return isSuitable(stride, bytes) && isNonNegative(steps) &&
+                 highestOf(steps) < kEndlessAxis;
+        }))
+      return std::nullopt;
+    return found;
   }
 
   static bool isZeroOrNothing(Value other) {
@@ -549,12 +679,16 @@ private:
     const bool hasRows =
         llvm::any_of(sum.axes, [](const AlongAxis &along) { return along.stride.isOne(); });
     return bytes > 0 && hasRows && llvm::all_of(sum.axes, [&](const AlongAxis &along) {
-             int64_t divisor = along.stride.factor;
-             if (along.stride.value)
-               divisor *= analysis.of(along.stride.value).commonDivisor();
-             return isNonNegative(along.start) && along.stride.factor > 0 &&
-                    (along.stride.isOne() || divisor * bytes % kAlignment == 0);
+             return isNonNegative(along.start) &&
+                    (along.stride.isOne() || isSuitable(along.stride, bytes));
            });
+  }
+
+  bool isSuitable(const Stride &stride, int64_t bytes) const {
+    int64_t divisor = stride.factor;
+    if (stride.value)
+      divisor *= analysis.of(stride.value).commonDivisor();
+    return stride.factor > 0 && divisor * bytes % kAlignment == 0;
   }
 
   IndexAnalysis analysis;

@@ -31,15 +31,22 @@ public:
   template <class Op>
   Places placesOf(Op op) {
     Value start = scalar(0), within, mask;
-    for (size_t dim = 0; dim < extents.size(); ++dim) {
-      Value offset = op.getOffsets()[dim], stride = op.getStrides()[dim];
+    const size_t outer = op.getOffsets().size() - extents.size();
+    for (size_t dim = 0; dim < op.getOffsets().size(); ++dim) {
+      Value offset = op.getOffsets()[dim], stride = op.getStrides()[dim], inside;
       start = add(start, multiply(offset, stride));
-      Value index = indicesAlong(dim);
-      combine(within, multiply(wide(index), splatLike(stride, index)),
-              [&](Value x, Value y) { return add(x, y); });
-      if (op.getChecked()[dim])
-        combine(mask, isWithin(index, offset, op.getShape()[dim]),
-                [&](Value x, Value y) { return both(x, y); });
+      if (dim < outer) {
+        if (op.getChecked()[dim])
+          inside = isWithin(offset, op.getShape()[dim]);
+      } else {
+        Value index = indicesAlong(dim - outer);
+        combine(within, multiply(wide(index), splatLike(stride, index)),
+                [&](Value x, Value y) { return add(x, y); });
+        if (op.getChecked()[dim])
+          inside = isWithin(index, offset, op.getShape()[dim]);
+      }
+      if (inside)
+        combine(mask, inside, [&](Value x, Value y) { return both(x, y); });
     }
     return finish(op.getBase(), start, within, mask);
   }
@@ -70,10 +77,11 @@ public:
   template <class Op>
   Value blockOf(Op op) {
     SmallVector<Value> shape(op.getShape());
-    for (size_t dim = 0; dim < extents.size(); ++dim) {
+    const size_t outer = shape.size() - extents.size();
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
       if (op.getChecked()[dim])
         continue;
-      if (!isBeforeEnd(op.getOffsets()[dim], extents[dim]))
+      if (!isBeforeEnd(op.getOffsets()[dim], dim < outer ? 1 : extents[dim - outer]))
         return {};
       shape[dim] = scalar(tile::kEndlessAxis);
     }
@@ -152,6 +160,15 @@ private:
     number = arith::MaxSIOp::create(builder, loc, number, scalar(0));
     number = arith::MinSIOp::create(builder, loc, number, scalar(kBeyondBlocks));
     return splatLike(arith::TruncIOp::create(builder, loc, builder.getI32Type(), number), like);
+  }
+  /// 0 <= offset < extent, for all of the block.
+  Value isWithin(Value offset, Value extent) {
+    Value inside = compare(arith::CmpIPredicate::slt, offset, extent);
+    if (analysis.of(offset).low < 0)
+      inside = both(compare(arith::CmpIPredicate::sge, offset, scalar(0)), inside);
+    SmallVector<int64_t> ones(extents.size(), 1);
+    return tile::SplatOp::create(builder, loc, RankedTensorType::get(ones, inside.getType()),
+                                 inside);
   }
   /// 0 <= offset + index < extent, for indices of the block.
   Value isWithin(Value index, Value offset, Value extent) {

@@ -2,6 +2,7 @@
 
 #include "optimizer/AddToProducts.h"
 #include "optimizer/DescribeBlocks.h"
+#include "optimizer/DropUnitAxes.h"
 #include "optimizer/ExactMath.h"
 #include "optimizer/ExpandBlocks.h"
 #include "optimizer/ExpandReductions.h"
@@ -27,6 +28,8 @@ namespace sectile::optimizer {
 void buildPipeline(OpPassManager &passes, const Options &options) {
   // First, because hints that nobody takes are dead code to all other passes.
   passes.addNestedPass<func::FuncOp>(createSpreadHints());
+  // While they are blocks: matrices of batches and heads are matrices.
+  passes.addNestedPass<func::FuncOp>(createDropUnitAxes());
   // Early: to all that follows, blocks of arrays are loads and stores like any other.
   passes.addNestedPass<func::FuncOp>(createExpandBlocks(options.keepsBlocks));
   // Before anything moves, the IR says how its numbers are made.
@@ -83,6 +86,7 @@ void registerPasses() {
     registerCSEPass();
     registerPass([] { return createAddToProducts(); });
     registerPass([] { return createDescribeBlocks(); });
+    registerPass([] { return createDropUnitAxes(); });
     registerPass([] { return createExpandBlocks(); });
     registerPass([] { return createExpandReductions(); });
     registerPass([] { return createFlattenMaps(); });

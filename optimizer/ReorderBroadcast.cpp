@@ -1,6 +1,7 @@
 #include "optimizer/ReorderBroadcast.h"
 
 #include "lang/tile/TileDialect.h"
+#include "optimizer/ComputeInShape.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -11,44 +12,6 @@ namespace {
 
 using tile::isTile;
 
-/// One result, no effect, computed element by element: may be done on fewer elements.
-bool isElementwise(Operation *op) {
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || op->getNumOperands() == 0 ||
-      !isTile(op->getResult(0)))
-    return false;
-  if (isa<tile::PtrAddOp, tile::PtrCastOp, tile::PtrToIntOp, tile::IntToPtrOp>(op))
-    return true;
-  return OpTrait::hasElementwiseMappableTraits(op) && isMemoryEffectFree(op);
-}
-
-DenseElementsAttr splatConstant(Value value) {
-  DenseElementsAttr elements;
-  if (matchPattern(value, m_Constant(&elements)) && elements.isSplat())
-    return elements;
-  return {};
-}
-
-/// `value` is a scalar, or repeats one.
-bool isUniform(Value value) {
-  return !isTile(value) || value.getDefiningOp<tile::SplatOp>() || splatConstant(value);
-}
-
-Value scalarOf(Value value, PatternRewriter &rewriter) {
-  if (!isTile(value))
-    return value;
-  if (auto splat = value.getDefiningOp<tile::SplatOp>())
-    return splat.getSrc();
-  return arith::ConstantOp::create(rewriter, value.getLoc(),
-                                   splatConstant(value).getSplatValue<TypedAttr>());
-}
-
-/// The same operation on other operands, in another shape.
-Value rebuild(Operation *op, ValueRange operands, Type type, PatternRewriter &rewriter) {
-  OperationState state(op->getLoc(), op->getName(), operands, type,
-                       op->getAttrDictionary().getValue());
-  return rewriter.create(state)->getResult(0);
-}
-
 /// op(splat, splat, ...) -> splat(op)
 struct ComputeOnScalars : RewritePattern {
   explicit ComputeOnScalars(MLIRContext *context)
@@ -57,10 +20,12 @@ struct ComputeOnScalars : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
     bool isUniformLoad = isa<tile::LoadOp>(op) && !cast<tile::LoadOp>(op).getIsVolatile() &&
                          isTile(op->getResult(0));
-    if ((!isElementwise(op) && !isUniformLoad) || !llvm::all_of(op->getOperands(), isUniform))
+    if ((!makesTileElementwise(op) && !isUniformLoad) ||
+        !llvm::all_of(op->getOperands(), isUniform))
       return failure();
     // Constants are the folders' work.
-    if (llvm::all_of(op->getOperands(), [](Value value) { return bool(splatConstant(value)); }))
+    if (llvm::all_of(op->getOperands(),
+                     [](Value value) { return matchPattern(value, m_Constant()); }))
       return failure();
     SmallVector<Value> scalars;
     for (Value operand : op->getOperands())
@@ -84,8 +49,8 @@ struct SplatFinalShape : RewritePattern {
     auto splat = op->getOperand(0).getDefiningOp<tile::SplatOp>();
     if (!splat) {
       // Their folders take constants, but for expand_dims and flip.
-      auto elements = splatConstant(op->getOperand(0));
-      if (!elements)
+      DenseElementsAttr elements;
+      if (!matchPattern(op->getOperand(0), m_Constant(&elements)) || !elements.isSplat())
         return failure();
       rewriter.replaceOpWithNewOp<arith::ConstantOp>(
           op, elements.resizeSplat(cast<RankedTensorType>(op->getResult(0).getType())));
@@ -102,7 +67,7 @@ struct ComputeBeforeBroadcast : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isElementwise(op))
+    if (!makesTileElementwise(op))
       return failure();
     RankedTensorType narrow;
     for (Value operand : op->getOperands()) {
@@ -118,28 +83,10 @@ struct ComputeBeforeBroadcast : RewritePattern {
     }
     if (!narrow)
       return failure();
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      if (auto broadcast = operand.getDefiningOp<tile::BroadcastOp>()) {
-        operands.push_back(broadcast.getSrc());
-        continue;
-      }
-      if (!isTile(operand)) { // a scalar condition
-        operands.push_back(operand);
-        continue;
-      }
-      auto type = RankedTensorType::get(narrow.getShape(), tile::elementTypeOf(operand.getType()));
-      if (auto elements = splatConstant(operand))
-        operands.push_back(
-            arith::ConstantOp::create(rewriter, operand.getLoc(), elements.resizeSplat(type)));
-      else
-        operands.push_back(
-            tile::SplatOp::create(rewriter, operand.getLoc(), type, scalarOf(operand, rewriter)));
-    }
     Type type = op->getResult(0).getType();
-    Value result =
-        rebuild(op, operands, RankedTensorType::get(narrow.getShape(), tile::elementTypeOf(type)),
-                rewriter);
+    Value result = computeInShape(op, narrow.getShape(), rewriter, [](Value operand) {
+      return operand.getDefiningOp<tile::BroadcastOp>().getSrc();
+    });
     rewriter.replaceOpWithNewOp<tile::BroadcastOp>(op, type, result);
     return success();
   }

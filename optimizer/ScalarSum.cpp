@@ -148,4 +148,16 @@ Value ScalarSum::materialize(OpBuilder &builder, Location place) const {
   return bits == 64 ? sum : arith::ExtSIOp::create(builder, place, wide, sum).getResult();
 }
 
+bool isOfArguments(Value number, unsigned depth) {
+  if (auto argument = dyn_cast<BlockArgument>(number))
+    return isa<FunctionOpInterface>(argument.getOwner()->getParentOp()) &&
+           isa<IntegerType>(number.getType());
+  Operation *op = number.getDefiningOp();
+  return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp,
+             arith::ExtUIOp, arith::TruncIOp>(op) &&
+         isa<IntegerType>(number.getType()) && depth > 0 &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isOfArguments(operand, depth - 1); });
+}
+
 } // namespace sectile::optimizer

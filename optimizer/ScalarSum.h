@@ -66,4 +66,8 @@ private:
   unsigned width = 0;
 };
 
+/// Whether an integer follows from the kernel's arguments by sums and products, nested so deep at
+/// most: a host can compute it.
+bool isOfArguments(mlir::Value number, unsigned depth = 8);
+
 } // namespace sectile::optimizer

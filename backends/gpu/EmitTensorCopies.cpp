@@ -13,7 +13,8 @@ namespace sectile::gpu {
 using backends::LaunchExpression;
 
 // What the code takes for granted of extents is what a launch checks.
-static_assert(kEndlessAxis == backends::kEndlessAxis && kLongestAxis == backends::kLongestAxis);
+static_assert(kEndlessAxis == backends::kEndlessAxis && kLongestAxis == backends::kLongestAxis &&
+              kMostMapDimensions == backends::kMostTensorRank);
 
 namespace {
 
@@ -119,11 +120,18 @@ GpuEmitter::forEachBox(Op op,
   llvm::Value *stage = stageAddress(op.getBuffer(), op.getStage());
   layout::Coordinates at(2, 0);
   int32_t &row = at[order[0]], &column = at[order[1]];
-  for (; column < buffer.getShape()[order[1]]; column += int32_t(map.getBox()[1]))
-    for (row = 0; row < buffer.getShape()[order[0]]; row += int32_t(map.getBox()[0]))
+  ArrayRef<int64_t> box = map.getBox().take_back(2);
+  const auto begin = llvm::map_to_vector(op.getOffsets(), [&](Value each) { return scalar(each); });
+  const size_t outer = begin.size() - 2;
+  for (; column < buffer.getShape()[order[1]]; column += int32_t(box[1]))
+    for (row = 0; row < buffer.getShape()[order[0]]; row += int32_t(box[0])) {
+      SmallVector<llvm::Value *, 5> coordinates(begin.begin(), begin.end());
+      coordinates[outer] = builder.CreateAdd(begin[outer], builder.getInt32(uint32_t(row)));
+      coordinates[outer + 1] =
+          builder.CreateAdd(begin[outer + 1], builder.getInt32(uint32_t(column)));
       visit(builder.CreateConstGEP1_64(builder.getInt8Ty(), stage, shared.offsetOf(at) * bytes),
-            {builder.CreateAdd(scalar(op.getOffsets()[0]), builder.getInt32(uint32_t(row))),
-             builder.CreateAdd(scalar(op.getOffsets()[1]), builder.getInt32(uint32_t(column)))});
+            coordinates);
+    }
   return success(!hasFailed);
 }
 

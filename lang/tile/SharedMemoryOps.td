@@ -236,9 +236,10 @@ def Tile_ProducerOp : Tile_Op<"producer", [RecursiveMemoryEffects, NoTerminator,
 def Tile_TensorCopyOp : Tile_Op<"tensor_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts copying a block of an array into a stage of a buffer";
   let description = [{
-    All of the stage, in boxes of the map's extents; what is outside the array is zero. Dimension i of map and offsets
-    is axis `order[i]` of the stage. A memory barrier, of which there may be more than stages, knows when the bytes have
-    arrived, which an `mbarrier_expect` announces. Nothing happens where `exists` is false.
+    All of the stage, in boxes of the map's extents; what is outside the array is zero. The stage's axes `order` are the
+    last dimensions of map and offsets, in that order; boxes have extent one along all before. A memory barrier, of which
+    there may be more than stages, knows when the bytes have arrived, which an `mbarrier_expect` announces. Nothing
+    happens where `exists` is false.
     Example:
     ```mlir
     tile.tensor_copy %map[%i, %j], %b[%stage], %full[%number] order = [0, 1] if %exists
@@ -257,9 +258,9 @@ def Tile_TensorCopyOp : Tile_Op<"tensor_copy", [MemoryEffects<[MemRead, MemWrite
 def Tile_TensorStoreOp : Tile_Op<"tensor_store", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts copying a stage of a buffer to a block of an array";
   let description = [{
-    All of the stage, in boxes of the map's extents; what is outside the array is not written. Dimension i of map and
-    offsets is axis `order[i]` of the stage. The engine reads what threads have stored there behind a `proxy_fence` of
-    theirs and a barrier; the stage must stay as it is until a `tensor_store_wait`.
+    All of the stage, in boxes of the map's extents; what is outside the array is not written. Offsets and `order` are
+    those of `tensor_copy`. The engine reads what threads have stored there behind a `proxy_fence` of theirs and a
+    barrier; the stage must stay as it is until a `tensor_store_wait`.
     Example:
     ```mlir
     tile.tensor_store %b[%stage], %map[%i, %j] order = [0, 1] : !tile.buffer<...>, !tile.tensor_map<[64, 64], f16, 128>

@@ -33,6 +33,8 @@ inline constexpr int64_t kEndlessAxis = int64_t(1) << 31;
 /// The longest other axis of an array that a copy engine accesses. Blocks that begin beyond numbers
 /// of 32 bits are put there, with room for all of the block.
 inline constexpr int64_t kLongestAxis = kEndlessAxis - (1 << 16);
+/// The most dimensions of an array that a copy engine knows.
+inline constexpr size_t kMostMapDimensions = 5;
 
 /// A tile, not a scalar.
 inline bool isTile(mlir::Value value) {

@@ -194,7 +194,7 @@ static LogicalResult checkBlock(Operation *op, Value named, Type tile, const cha
   auto block = named ? named.getDefiningOp<BlockAtOp>() : BlockAtOp();
   if (!block)
     return success();
-  if (block.getOffsets().size() != shapeOf(tile).size())
+  if (block.getOffsets().size() < shapeOf(tile).size())
     return op->emitOpError() << verb << " a tile of rank " << shapeOf(tile).size()
                              << " within a block of rank " << block.getOffsets().size();
   if (block.getBase().getType().getPointee() != elementTypeOf(tile))
@@ -236,16 +236,18 @@ void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects)
     effects.emplace_back(MemoryEffects::Write::get());
 }
 
-/// `offsets`: how many the operation has.
+/// `rank` is how many dimensions the array has, and `offsets` how many of them have one.
 template <class Op>
-static LogicalResult verifyBlock(Op op, RankedTensorType block, size_t offsets) {
-  size_t rank = block.getRank();
+static LogicalResult verifyBlock(Op op, RankedTensorType block, size_t rank, size_t offsets) {
   if (op.getShape().size() != rank || op.getStrides().size() != rank ||
       op.getChecked().size() != rank)
-    return op.emitOpError("a block of ")
+    return op.emitOpError("an array of ")
            << rank << " dimensions needs as many extents, strides and checks";
   if (op.getOffsets().size() != offsets)
     return op.emitOpError("needs ") << offsets << " offsets";
+  if (size_t(block.getRank()) > rank)
+    return op.emitOpError("a tile of ")
+           << block.getRank() << " dimensions is no block of an array of " << rank;
   Type pointee = pointeeOf(op.getBase().getType());
   if (block.getElementType() != pointee)
     return op.emitOpError("elements are ")
@@ -256,17 +258,15 @@ static LogicalResult verifyBlock(Op op, RankedTensorType block, size_t offsets) 
 LogicalResult BlockLoadOp::verify() {
   if (getPadding() == Padding::NaN && !isa<FloatType>(getType().getElementType()))
     return emitOpError("integers have no NaN");
-  return verifyBlock(*this, getType(), getType().getRank());
+  return verifyBlock(*this, getType(), getOffsets().size(), getOffsets().size());
 }
 
 LogicalResult BlockStoreOp::verify() {
-  RankedTensorType block = getValue().getType();
-  return verifyBlock(*this, block, block.getRank());
+  return verifyBlock(*this, getValue().getType(), getOffsets().size(), getOffsets().size());
 }
 
 LogicalResult BlockReduceOp::verify() {
-  RankedTensorType block = getValue().getType();
-  return verifyBlock(*this, block, block.getRank());
+  return verifyBlock(*this, getValue().getType(), getOffsets().size(), getOffsets().size());
 }
 
 /// `rows` select the rows of `block`.
@@ -275,7 +275,7 @@ static LogicalResult verifyRows(Op op, RankedTensorType block) {
   RankedTensorType rows = op.getRows().getType();
   if (block.getRank() != 2 || rows.getRank() != 1 || rows.getDimSize(0) != block.getDimSize(0))
     return op.emitOpError("needs one row number for each row of a matrix");
-  return verifyBlock(op, block, 1);
+  return verifyBlock(op, block, 2, 1);
 }
 
 LogicalResult BlockGatherOp::verify() {
@@ -463,12 +463,14 @@ static LogicalResult checkBoxes(Op op, const char *verb) {
   if (map.getElement() != buffer.getElement())
     return op.emitOpError() << verb << " elements of type " << map.getElement() << ", stages hold "
                             << buffer.getElement();
-  if (map.getBox().size() != buffer.getShape().size() ||
-      op.getOffsets().size() != map.getBox().size())
-    return op.emitOpError("map, stages and offsets have different ranks");
-  if (!isOrder(op.getOrder(), map.getBox().size()))
-    return op.emitOpError("`order` should name each axis once");
-  for (auto [box, axis] : llvm::zip(map.getBox(), op.getOrder()))
+  const size_t axes = buffer.getShape().size();
+  if (map.getBox().size() < axes || op.getOffsets().size() != map.getBox().size())
+    return op.emitOpError("map and offsets have different ranks, or fewer than the stages");
+  if (!isOrder(op.getOrder(), axes))
+    return op.emitOpError("`order` should name each axis of the stages once");
+  if (llvm::any_of(map.getBox().drop_back(axes), [](int64_t extent) { return extent != 1; }))
+    return op.emitOpError("boxes have more than the stages' axes");
+  for (auto [box, axis] : llvm::zip(map.getBox().take_back(axes), op.getOrder()))
     if (buffer.getShape()[axis] % box)
       return op.emitOpError() << "stages of " << sectile::layout::printShape(buffer.getShape())
                               << " are not filled by boxes of "
@@ -504,7 +506,7 @@ LogicalResult ProducerOp::verifyRegions() {
   if (producerOf(function) != *this)
     return emitOpError("is the second one of the kernel");
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
-    if (!isPure(op) &&
+    if (!isMemoryEffectFree(op) &&
         !isa<scf::ForOp, scf::IfOp, scf::YieldOp, MBarrierWaitOp, MBarrierExpectOp, TensorCopyOp>(
             op))
       return op->emitOpError("cannot be done by a producer");

@@ -20,7 +20,7 @@ int contiguousAxisOf(Value tile, const GpuShape &shape, const IndexAnalysis &ana
   auto load = tile.getDefiningOp<LoadOp>();
   if (auto block =
           load && load.getBlock() ? load.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp())
-    if (auto axis = rowAxisOf(block); axis && block.getStrides().size() == 2)
+    if (auto axis = rowAxisOf(block); axis && shapeOf(tile.getType()).size() == 2)
       return *axis;
   if (load)
     return accessWidth(memoryOperandsOf(load), mostElements(load, shape), layout, analysis,

@@ -65,7 +65,9 @@ bool Producer::mayRepeat(Value value) const {
     return isa<func::FuncOp>(cast<BlockArgument>(value).getOwner()->getParentOp());
   if (isa<TensorMapOp>(maker))
     return true;
-  return isPure(maker) && !maker->getNumRegions() &&
+  // The program computes it in any case, too: a division may be repeated.
+  return isMemoryEffectFree(maker) && isa<func::FuncOp>(maker->getParentOp()) &&
+         !maker->getNumRegions() &&
          llvm::none_of(maker->getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
          llvm::all_of(maker->getOperands(), [&](Value operand) { return mayRepeat(operand); });
 }

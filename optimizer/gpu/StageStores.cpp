@@ -110,7 +110,7 @@ private:
 bool hasWholePieces(const ArrayBlock &block, Type tile, const IndexAnalysis &analysis) {
   constexpr int64_t kPieceBytes = 16;
   BlockAtOp at = block.at;
-  const IndexFacts &extent = analysis.of(at.getShape()[block.rowAxis]);
+  const IndexFacts &extent = analysis.of(at.getShape()[block.dimensions().back()]);
   const int64_t bytes = elementTypeOf(tile).getIntOrFloatBitWidth() / 8;
   return !extent.isAssumed && !extent.isOffset && extent.commonDivisor() * bytes % kPieceBytes == 0;
 }

@@ -2,6 +2,7 @@
 
 #include "lang/layout/BufferOperand.h"
 #include "lang/tile/LoadedAddress.h"
+#include "optimizer/ScalarSum.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -16,20 +17,6 @@ namespace {
 constexpr int64_t kAlignment = 16;
 /// The longest side of a box.
 constexpr int64_t kLongestSide = 256;
-
-/// Whether the host can compute a number from the arguments of a launch, in so many nested
-/// operations.
-bool isOfArguments(Value number, unsigned depth = 8) {
-  if (auto argument = dyn_cast<BlockArgument>(number))
-    return isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
-           isa<IntegerType>(number.getType());
-  Operation *op = number.getDefiningOp();
-  return isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp,
-             arith::ExtUIOp, arith::TruncIOp>(op) &&
-         isa<IntegerType>(number.getType()) && depth > 0 &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return isOfArguments(operand, depth - 1); });
-}
 
 /// Makes the number anew at the builder's place.
 Value cloneOf(Value number, OpBuilder &builder, IRMapping &made) {
@@ -88,8 +75,11 @@ struct DropBlocks : PassWrapper<DropBlocks, OperationPass<func::FuncOp>> {
 } // namespace
 
 std::optional<int> rowAxisOf(BlockAtOp block) {
-  for (int axis = int(block.getStrides().size()); axis-- > 0;)
-    if (isOne(block.getStrides()[axis]))
+  const OperandRange strides = block.getStrides();
+  if (strides.size() < 2)
+    return std::nullopt;
+  for (int axis : {1, 0})
+    if (isOne(strides[strides.size() - 2 + axis]))
       return axis;
   return std::nullopt;
 }
@@ -108,8 +98,12 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   Type element = elementTypeOf(tile);
   if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() < 8)
     return no("its elements are no numbers of whole bytes");
-  if (at.getOffsets().size() != 2)
-    return no("the array has " + std::to_string(at.getOffsets().size()) + " dimensions, not two");
+  if (shapeOf(tile).size() != 2)
+    return no("the block has " + std::to_string(shapeOf(tile).size()) +
+              " dimensions that are not of extent one, and not two");
+  if (at.getOffsets().size() > kMostMapDimensions)
+    return no("the array has " + std::to_string(at.getOffsets().size()) + " dimensions, and not " +
+              std::to_string(kMostMapDimensions) + " at most");
   auto base = dyn_cast<BlockArgument>(at.getBase());
   const bool isEdited = isLoadedAddress(at.getBase());
   if (!isEdited && (!base || !isa<func::FuncOp>(base.getOwner()->getParentOp())))
@@ -121,6 +115,7 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   std::optional<int> rowAxis = rowAxisOf(at);
   if (!rowAxis)
     return no("elements of a row are not known to be neighbours (no stride is known to be 1)");
+  ArrayBlock block{at, *rowAxis, {}, isEdited};
   int64_t maps = planned;
   at->getParentOfType<func::FuncOp>().walk([&](TensorMapOp) { ++maps; });
   if (maps >= shape.mostTensorMaps)
@@ -134,15 +129,16 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
           return analysis.of(extent).high <= INT32_MAX || isEndless(extent);
         }))
       return no("its extents may not fit 32 bits, and its address is loaded");
-    if (analysis.of(at.getStrides()[1 - *rowAxis]).commonDivisor() * bytes % kAlignment)
-      return no("its rows are not known to lie multiples of 16 bytes apart, and its address is "
-                "loaded");
-    if (!isPositive(at.getStrides()[1 - *rowAxis], analysis))
-      return no(
-          "its rows are not known to follow each other in ascending order, and its address is "
-          "loaded");
+    for (int32_t dimension : ArrayRef(block.dimensions()).drop_back()) {
+      if (analysis.of(at.getStrides()[dimension]).commonDivisor() * bytes % kAlignment)
+        return no("its rows are not known to lie multiples of 16 bytes apart, and its address is "
+                  "loaded");
+      if (!isPositive(at.getStrides()[dimension], analysis))
+        return no(
+            "its rows are not known to follow each other in ascending order, and its address is "
+            "loaded");
+    }
   }
-  ArrayBlock block{at, *rowAxis, {}, isEdited};
   for (Value offset : at.getOffsets()) {
     const IndexFacts &facts = analysis.of(offset);
     block.isNarrow.push_back(facts.low >= INT32_MIN && facts.high <= INT32_MAX);
@@ -151,7 +147,7 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
   if (isEdited && !llvm::all_of(block.isNarrow, [](bool isNarrow) { return isNarrow; }))
     return no("its offsets may not fit 32 bits, and its address is loaded");
   // Rows from other places on stop the engine of an H200 (illegal instruction).
-  if (analysis.of(at.getOffsets()[*rowAxis]).commonDivisor() * bytes % kAlignment)
+  if (analysis.of(at.getOffsets()[block.dimensions().back()]).commonDivisor() * bytes % kAlignment)
     return no("its rows are not known to begin at a multiple of 16 bytes within the array");
   // There is no outside to put a block at.
   for (auto [extent, isNarrow] : llvm::zip(at.getShape(), block.isNarrow))
@@ -165,9 +161,18 @@ bool isOfEngine(BufferType buffer, int rowAxis) {
   return placesOf(buffer, rowAxis).has_value();
 }
 
-/// The axes in the order of the array's map, whose rows are innermost.
+/// The tile's axes in the order of the array's map, whose rows are innermost.
 static SmallVector<int32_t, 2> orderOf(const ArrayBlock &block) {
   return {1 - block.rowAxis, block.rowAxis};
+}
+
+SmallVector<int32_t, 5> ArrayBlock::dimensions() const {
+  SmallVector<int32_t, 5> result;
+  for (int32_t dimension = 0; dimension < outerDimensions(); ++dimension)
+    result.push_back(dimension);
+  for (int32_t axis : orderOf(*this))
+    result.push_back(outerDimensions() + axis);
+  return result;
 }
 
 bool isSameThroughout(const ArrayBlock &block, LoopLikeOpInterface loop) {
@@ -194,14 +199,15 @@ Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {
   const int64_t columns = panel * 8 / buffer.getElement().getIntOrFloatBitWidth();
   IRMapping made;
   auto atEntry = [&](OperandRange numbers) {
-    return llvm::map_to_vector(orderOf(block), [&](int32_t axis) {
-      return block.isEdited ? Value(numbers[axis]) : cloneOf(numbers[axis], builder, made);
+    return llvm::map_to_vector(block.dimensions(), [&](int32_t dimension) {
+      return block.isEdited ? Value(numbers[dimension])
+                            : cloneOf(numbers[dimension], builder, made);
     });
   };
   SmallVector<Value> shape = atEntry(at.getShape()), strides = atEntry(at.getStrides());
-  auto type = TensorMapType::get(
-      builder.getContext(), {std::min(buffer.getShape()[1 - block.rowAxis], kLongestSide), columns},
-      buffer.getElement(), panel);
+  SmallVector<int64_t, 5> box(block.outerDimensions(), 1);
+  box.append({std::min(buffer.getShape()[1 - block.rowAxis], kLongestSide), columns});
+  auto type = TensorMapType::get(builder.getContext(), box, buffer.getElement(), panel);
   return TensorMapOp::create(builder, at.getLoc(), type, at.getBase(), shape, strides);
 }
 
@@ -218,14 +224,14 @@ static Value coordinateOf(OpBuilder &builder, Location place, Value offset, bool
   return arith::TruncIOp::create(builder, place, builder.getI32Type(), offset);
 }
 
-/// Where the block begins, or the part of it from `more` along `axis` on.
-static SmallVector<Value, 2> coordinatesOf(OpBuilder &builder, const ArrayBlock &block,
+/// Where the block begins, or the part of it from `more` along `axis` of the tile on.
+static SmallVector<Value, 5> coordinatesOf(OpBuilder &builder, const ArrayBlock &block,
                                            const IRMapping &there, int axis = 0, int64_t more = 0) {
   BlockAtOp at = block.at;
   Location place = at.getLoc();
-  return llvm::to_vector<2>(llvm::map_range(orderOf(block), [&](int32_t number) {
+  return llvm::to_vector<5>(llvm::map_range(block.dimensions(), [&](int32_t number) {
     Value offset = there.lookupOrDefault(at.getOffsets()[number]);
-    if (more && number == axis) {
+    if (more && number == block.outerDimensions() + axis) {
       Value added = arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(more));
       offset = arith::AddIOp::create(builder, place, offset, added);
     }

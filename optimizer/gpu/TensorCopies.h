@@ -30,18 +30,24 @@
 
 namespace sectile::optimizer {
 
-/// The axis along which neighbours lie one element apart, the last where there are several; nullopt
-/// where none is known to be.
+/// The axis, of the block's last two, along which neighbours lie one element apart: 1 where both
+/// are; nullopt where none is known to be.
 std::optional<int> rowAxisOf(tile::BlockAtOp block);
 
 /// What the engine is to access.
 struct ArrayBlock {
   tile::BlockAtOp at;
+  /// Of the tile, which has two axes: the array's last two dimensions.
   int rowAxis = 1;
   /// By dimension, whether an offset is known to fit 32 bits.
-  llvm::SmallVector<bool, 2> isNarrow;
+  llvm::SmallVector<bool, 5> isNarrow;
   /// Whether the program describes the array itself.
   bool isEdited = false;
+
+  /// Returns how many dimensions the block has extent one along.
+  int outerDimensions() const { return int(tile::BlockAtOp(at).getOffsets().size()) - 2; }
+  /// Returns the array's dimensions in the order of its map, that of the rows last.
+  llvm::SmallVector<int32_t, 5> dimensions() const;
 };
 
 /// What an access of a tile within `block`, null for one that names none, is to the engine. Nothing

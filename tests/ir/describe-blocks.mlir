@@ -279,3 +279,99 @@ func.func @rows_or_0(%a: !tile.ptr<f16>, %b: !tile.ptr<f16>, %c: !tile.ptr<f32>,
   tile.store %o, %twice, %kept : tensor<32x16x!tile.ptr<f32>>
   return
 }
+
+// Heads have a dimension of their own, whether they are added to the address or to the columns' numbers. A constant is
+// where the columns begin.
+// CHECK-LABEL: func.func @heads
+// CHECK: scf.for
+// CHECK-DAG: %[[HEAD:.*]] = arith.extsi %0 : i32 to i64
+// CHECK-DAG: %[[BATCH:.*]] = arith.extsi %arg4
+// CHECK-DAG: %[[I:.*]] = arith.extsi %arg6
+// CHECK-DAG: %[[ROW:.*]] = arith.extsi %arg3
+// CHECK: %[[K:.*]] = tile.block %arg0[%[[HEAD]], %[[I]], %c64_i64] of[%c2147483648_i64, %c2147483648_i64, %c2147483648_i64] by[%[[BATCH]], %[[ROW]], %c1_i64]
+// CHECK: tile.load %{{.*}} within %[[K]]
+// CHECK: %[[LENGTH:.*]] = arith.extsi %arg5
+// CHECK: %[[APART:.*]] = arith.muli %[[LENGTH]], %c32_i64
+// CHECK: %[[V:.*]] = tile.block %arg1[%[[HEAD]], %[[I]], %c0_i64] of[%c2147483648_i64, %c2147483648_i64, %c30_i64] by[%[[APART]], %[[ROW]], %c1_i64]
+// CHECK: tile.load %{{.*}} within %[[V]]
+func.func @heads(%k: !tile.ptr<f16>, %v: !tile.ptr<f16>, %o: !tile.ptr<f32>, %ld: i32 {tile.divisibility = 16 : i64},
+    %batch: i32 {tile.divisibility = 16 : i64}, %length: i32) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 32 : i32
+  %columns64 = arith.constant 64 : i32
+  %start = arith.constant dense<0.0> : tensor<32x32xf32>
+  %thirty = arith.constant dense<30> : tensor<1x32xi32>
+  %head = tile.program_id 0
+  %r = tile.arange 0, 32 : tensor<32xi32>
+  %down = tile.expand_dims %r {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+  %across = tile.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+  %to = arith.muli %batch, %head : i32
+  %kb = tile.ptr_add %k, %to : !tile.ptr<f16>, i32
+  %kc = tile.ptr_add %kb, %columns64 : !tile.ptr<f16>, i32
+  %ks = tile.splat %kc : !tile.ptr<f16> -> tensor<32x1x!tile.ptr<f16>>
+  %vs = tile.splat %v : !tile.ptr<f16> -> tensor<32x1x!tile.ptr<f16>>
+  %before = arith.muli %head, %length : i32
+  %elements = arith.muli %before, %step : i32
+  %heads = tile.splat %elements : i32 -> tensor<1x32xi32>
+  %columns = arith.addi %heads, %across : tensor<1x32xi32>
+  %lds = tile.splat %ld : i32 -> tensor<32x1xi32>
+  %cut = arith.cmpi slt, %across, %thirty : tensor<1x32xi32>
+  %mask = tile.broadcast %cut : tensor<1x32xi1> -> tensor<32x32xi1>
+  %sum = scf.for %i = %zero to %length step %step iter_args(%acc = %start) -> (tensor<32x32xf32>) : i32 {
+    %is = tile.splat %i : i32 -> tensor<32x1xi32>
+    %at = arith.addi %is, %down : tensor<32x1xi32>
+    %rows = arith.muli %at, %lds : tensor<32x1xi32>
+    %kr = tile.ptr_add %ks, %rows : tensor<32x1x!tile.ptr<f16>>, tensor<32x1xi32>
+    %krb = tile.broadcast %kr : tensor<32x1x!tile.ptr<f16>> -> tensor<32x32x!tile.ptr<f16>>
+    %acrossb = tile.broadcast %across : tensor<1x32xi32> -> tensor<32x32xi32>
+    %kp = tile.ptr_add %krb, %acrossb : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+    %x = tile.load %kp : tensor<32x32x!tile.ptr<f16>>
+    %vr = tile.ptr_add %vs, %rows : tensor<32x1x!tile.ptr<f16>>, tensor<32x1xi32>
+    %vrb = tile.broadcast %vr : tensor<32x1x!tile.ptr<f16>> -> tensor<32x32x!tile.ptr<f16>>
+    %columnsb = tile.broadcast %columns : tensor<1x32xi32> -> tensor<32x32xi32>
+    %vp = tile.ptr_add %vrb, %columnsb : tensor<32x32x!tile.ptr<f16>>, tensor<32x32xi32>
+    %y = tile.load %vp, %mask : tensor<32x32x!tile.ptr<f16>>
+    %next = tile.dot %x, %y, %acc : tensor<32x32xf16> * tensor<32x32xf16> -> tensor<32x32xf32>
+    scf.yield %next : tensor<32x32xf32>
+  }
+  %os = tile.splat %o : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+  tile.store %os, %sum : tensor<32x32x!tile.ptr<f32>>
+  return
+}
+
+// So has an array that begins at an offset of an argument; not where the offset may be negative.
+// CHECK-LABEL: func.func @arrays_from_each_head_on
+// CHECK-DAG: %[[HEAD:.*]] = arith.extsi %0 : i32 to i64
+// CHECK-DAG: %[[BATCH:.*]] = arith.extsi %arg2
+// CHECK: %[[K:.*]] = tile.block %arg0[%[[HEAD]], %{{.*}}, %c0_i64] of[%c2147483648_i64, %c64_i64, %c32_i64] by[%[[BATCH]], %c32_i64, %c1_i64]
+// CHECK: tile.load %{{.*}} within %[[K]]
+// CHECK: %[[V:.*]] = tile.block %{{[0-9]+}}[%{{.*}}, %c0_i64] of[%c64_i64, %c32_i64] by[%c32_i64, %c1_i64]
+// CHECK: tile.load %{{.*}} within %[[V]]
+func.func @arrays_from_each_head_on(%k: !tile.ptr<f16>, %o: !tile.ptr<f32>, %batch: i32 {tile.divisibility = 16 : i64},
+    %ks: tensor<32x32x!tile.ptr<f16>>, %offset: i32) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %one64 = arith.constant 1 : i64
+  %zero64 = arith.constant 0 : i64
+  %row = arith.constant 32 : i64
+  %rows = arith.constant 64 : i64
+  %step = arith.constant 32 : i32
+  %end = arith.constant 64 : i32
+  %start = arith.constant dense<0.0> : tensor<32x32xf32>
+  %head = tile.program_id 0
+  %to = arith.muli %batch, %head : i32
+  %kb = tile.ptr_add %k, %to : !tile.ptr<f16>, i32
+  %other = arith.muli %batch, %offset : i32
+  %vb = tile.ptr_add %k, %other : !tile.ptr<f16>, i32
+  %sum = scf.for %i = %zero to %end step %step iter_args(%acc = %start) -> (tensor<32x32xf32>) : i32 {
+    %at = arith.extsi %i : i32 to i64
+    %x = tile.block %kb[%at, %zero64] of [%rows, %row] by [%row, %one64] : !tile.ptr<f16>
+    %y = tile.load %ks within %x : tensor<32x32x!tile.ptr<f16>>
+    %u = tile.block %vb[%at, %zero64] of [%rows, %row] by [%row, %one64] : !tile.ptr<f16>
+    %w = tile.load %ks within %u : tensor<32x32x!tile.ptr<f16>>
+    %next = tile.dot %y, %w, %acc : tensor<32x32xf16> * tensor<32x32xf16> -> tensor<32x32xf32>
+    scf.yield %next : tensor<32x32xf32>
+  }
+  %os = tile.splat %o : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+  tile.store %os, %sum : tensor<32x32x!tile.ptr<f32>>
+  return
+}

@@ -62,3 +62,23 @@ func.func @rows(%p: !tile.ptr<f32>, %m: i64, %n: i64, %j: i64) attributes {tile.
   tile.block_scatter %x, %r, %p[%j] of [%m, %n] by [%n, %one] checked = [true, true] : tensor<8x16xf32>, tensor<8xi32>, !tile.ptr<f32>
   return
 }
+
+// The block has extent one along what comes before the tile's axes: there one comparison is for all of it.
+// CHECK-LABEL: func.func @batch
+func.func @batch(%p: !tile.ptr<f32>, %o: !tile.ptr<f32>, %b: i64, %n: i64, %s: i64) attributes {tile.kernel} {
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i64
+  // CHECK-DAG: arith.muli %arg2, %arg4
+  // CHECK-DAG: %[[BELOW:.*]] = arith.cmpi slt, %arg2, %arg3 : i64
+  // CHECK-DAG: %[[ABOVE:.*]] = arith.cmpi sge, %arg2, %[[ZERO]] : i64
+  // CHECK: %[[INSIDE:.*]] = arith.andi %[[ABOVE]], %[[BELOW]] : i1
+  // CHECK: %[[MASK:.*]] = tile.splat %[[INSIDE]]
+  // CHECK: tile.load %{{.*}}, %[[MASK]] : tensor<16x!tile.ptr<f32>>
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %x = tile.block_load %p[%b, %zero] of [%n, %n] by [%s, %one] checked = [true, false] : !tile.ptr<f32> -> tensor<16xf32>
+  %k = tile.arange 0, 16 : tensor<16xi32>
+  %os = tile.splat %o : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %q = tile.ptr_add %os, %k : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+  tile.store %q, %x : tensor<16x!tile.ptr<f32>>
+  return
+}

@@ -80,6 +80,23 @@ func.func @attribute_of_an_argument(%x: i32 {tile.align = 16 : i64}) {
 
 // -----
 
+func.func @block_of_fewer_dimensions(%p: !tile.ptr<f16>, %i: i64) {
+  // expected-error @below {{'tile.block_load' op a tile of 2 dimensions is no block of an array of 1}}
+  %x = tile.block_load %p[%i] of [%i] by [%i] checked = [true] : !tile.ptr<f16> -> tensor<8x8xf16>
+  return
+}
+
+// -----
+
+func.func @boxes_of_more_than_the_stage(%map: !tile.tensor_map<[2, 64, 64], f16, 128>, %f: !tile.mbarriers<1>,
+    %b: !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, %i: i32, %t: i1) {
+  // expected-error @below {{'tile.tensor_copy' op boxes have more than the stages' axes}}
+  tile.tensor_copy %map[%i, %i, %i], %b[%i], %f[%i] order = [0, 1] if %t : !tile.tensor_map<[2, 64, 64], f16, 128>, !tile.buffer<1, [64, 64], f16, #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 0) (2, 0) (4, 0) (8, 0) (16, 0) (32, 0)]>>, !tile.mbarriers<1>
+  return
+}
+
+// -----
+
 func.func @block_of_another_rank(%p: !tile.ptr<f16>, %q: tensor<8x8x!tile.ptr<f16>>, %i: i64) {
   %b = tile.block %p[%i] of [%i] by [%i] : !tile.ptr<f16>
   // expected-error @below {{'tile.load' op reads a tile of rank 2 within a block of rank 1}}

@@ -26,7 +26,21 @@ TYPES_BYTES = {
     "float8e4nv": 1,
     "float8e5": 1,
 }
+# Where a batch, a head or a page begins in an array, in elements.
+BATCHES = [
+    "pid * 64",
+    "pid % 3 * 48",
+    "pid * (ld * 16)",
+    "pid * ld",
+    "ld * pid * 16",
+    "(32 + pid * 16)",
+    "n // 7 * 16",
+]
 PRECISIONS = ["ieee", "tf32", "tf32", "tf32x3", "bf16x3", "bf16x6"]
+
+
+def _listed(texts):
+    return "[" + ", ".join(map(str, texts)) + "]"
 
 
 class Products:
@@ -261,10 +275,17 @@ class Products:
             pointer, way = self.fresh(), choose(["descriptor"] * 4 + ["pointer"] * 3 + ["mask"] * 3)
             if self.for_engines and roll() < 0.7:
                 way = "descriptor"
-            if way == "mask":
+            base = self.loaded(array, dtype, row) if way == "descriptor" else array
+            if roll() < 0.25:  # from a batch or a head on
+                base = f"({base} + {choose(BATCHES)})"
+            if way != "mask" and roll() < 0.3:
+                made, text = self.block_of_batches(
+                    pointer, way, base, dtype, extents, lengths, row, start
+                )
+                before.extend(made)
+            elif way == "mask":
                 text = self.block_by_pointers(array, extents, lengths, row, start, moves)
             elif way == "descriptor":
-                base = self.loaded(array, dtype, row)
                 before.append(
                     f"{pointer} = tl.make_tensor_descriptor({base}, {shape}, ({row}, 1), {extents})"
                 )
@@ -276,7 +297,7 @@ class Products:
                     f"tl.cast({place}, tl.int64)" if roll() < 0.3 else place for place in start
                 ]
                 text = (
-                    f"tl.load(tl.make_block_ptr({array}, {shape}, ({strides[0]}, {strides[1]}), "
+                    f"tl.load(tl.make_block_ptr({base}, {shape}, ({strides[0]}, {strides[1]}), "
                     f"({places[0]}, {places[1]}), {extents}, (1, 0)), "
                     f"boundary_check={choose([(0, 1), (0, 1), (0,), (1,), ()])}, padding_option='zero')"
                 )
@@ -354,6 +375,37 @@ class Products:
             return array
         return f"tl.cast(tl.cast({array}, tl.int64) + pid // 1000, tl.pointer_type(tl.{dtype}))"
 
+    def block_of_batches(self, pointer, way, base, dtype, extents, lengths, row, start):
+        """What makes a descriptor, and the text of a block, of an array with one to three more axes, along which the
+        block has extent one, and which it loses by a reshape."""
+        choose = self.random.choice
+        axes = [(extent, length, stride, place) for extent, length, stride, place in zip(extents, lengths, (row, 1), start)]  # fmt: skip
+        for _ in range(choose([1, 1, 2, 3])):
+            length, stride = choose([1, 2, 3, "(pid + 1)"]), choose([16, 32, 48, 1024])
+            places = ["0", "pid % 2", "pid % 3", "1", "-1", "pid - 1"]
+            axes.insert(self.random.randrange(len(axes)), (1, length, stride, choose(places)))
+        block, shape, strides, places = ([axis[number] for axis in axes] for number in range(4))
+        if way == "descriptor":
+            made = [
+                f"{pointer} = tl.make_tensor_descriptor({base}, {_listed(shape)}, {_listed(strides)}, {block})"
+            ]
+            text = f"{pointer}.load({_listed(places)})"
+        else:
+            order = list(reversed(range(len(axes))))
+            made, text = (
+                [],
+                (
+                    f"tl.load(tl.make_block_ptr({base}, {_listed(shape)}, {_listed(strides)}, {_listed(places)}, {block}, "
+                    f"{order}), boundary_check={order}, padding_option='zero')"
+                ),
+            )
+        if self.random.random() < 0.2:  # the other axes keep their order
+            order = sorted(range(len(axes)), key=lambda axis: (block[axis] != 1, axis))
+            text = f"tl.trans({text}, {', '.join(map(str, order))})"
+        if self.random.random() < 0.2:
+            text = f"tl.cast(tl.cast({text}, tl.float32), tl.{dtype})"
+        return made, f"tl.reshape({text}, {list(extents)})"
+
     def block_by_pointers(self, array, extents, lengths, row, start, moves):
         """The text of a load of a block through pointers and masks, as Triton's tutorials write it, or with numbers
         of other widths, which wrap elsewhere."""
@@ -390,7 +442,16 @@ class Products:
             indices.append(f"({place})")
         masks = f", mask={' & '.join(masks)}, other=0" if masks else ""
         row = cast(row, 64) if areWide else f"({row})"
-        return f"tl.load({array} + {indices[0]} * {row} + {indices[1]}{masks})"
+        columns, base = indices[1], array
+        if (
+            self.random.random() < 0.4
+        ):  # of a batch, a head, a page: with the array's address, or the column's number
+            batch = choose(BATCHES)
+            if choose([True, False]):
+                base = f"{array} + {batch}"
+            else:
+                columns = f"({cast(f'({batch})', 64) if areWide else batch} + {columns})"
+        return f"tl.load({base} + {indices[0]} * {row} + {columns}{masks})"
 
     def stores_of_blocks(self, tile, extents, result):
         """Stores of a tile to blocks of an output, one or two, by all ways to say that; in a loop they have its round.
@@ -418,7 +479,13 @@ class Products:
             choose(["descriptor", "descriptor", "pointer", "mask", "mask", "free"]),
         )
         made, stores = [], []
-        if way == "descriptor":
+        isBatch = way == "descriptor" and roll() < 0.3  # of an array that has an axis for programs
+        if isBatch:
+            made.append(
+                f"{name} = tl.make_tensor_descriptor({self.loaded(array, dtype, row)}, "
+                f"({self.case.programs}, {min(rows, 40)}, {across}), ({rows * row}, {row}, 1), {(1, *extents)})"
+            )
+        elif way == "descriptor":
             made.append(
                 f"{name} = tl.make_tensor_descriptor({self.loaded(array, dtype, row)}, ({down}, {across}), "
                 f"({row}, 1), {extents})"
@@ -429,7 +496,11 @@ class Products:
             j = f"{step if step == n else 0}"
             if (step == m and 5 * m > rows) or (step == n and 2 * n > row) or (step and m == n):
                 continue
-            if way == "descriptor":
+            if isBatch:
+                i = f"{step if step == m else 0}{moved}"
+                whole = choose([f"tl.reshape({value}, {[1, *extents]})", f"({value})[None, :, :]"])
+                stores.append(f"{name}.store([pid, {i}, {j}], {whole})")
+            elif way == "descriptor":
                 stores.append(f"{name}.store([{i}, {j}], {value})")
             elif way == "pointer":
                 stores.append(
