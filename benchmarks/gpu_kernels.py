@@ -226,6 +226,44 @@ def product_of_blocks(
 
 
 @dsl.jit
+def batched(
+    a, b, c, M, N, K, batch_a, row_a, batch_b, row_b, batch_c, row_c, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr,
+):  # fmt: skip
+    """Products of batches through pointers: arrays of [batches, rows, columns] with any strides but the last."""
+    batch, program = tl.program_id(1), tl.program_id(0)
+    m = program // tl.cdiv(N, BN) * BM + tl.arange(0, BM)
+    n = program % tl.cdiv(N, BN) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    left = a + batch * batch_a + m[:, None] * row_a + k[None, :]
+    right = b + batch * batch_b + k[:, None] * row_b + n[None, :]
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, K, BK):
+        x = tl.load(left, mask=(m[:, None] < M) & (k[None, :] < K - start), other=0.0)
+        y = tl.load(right, mask=(k[:, None] < K - start) & (n[None, :] < N), other=0.0)
+        total = tl.dot(x, y, total)
+        left += BK
+        right += BK * row_b
+    inside = (m[:, None] < M) & (n[None, :] < N)
+    tl.store(
+        c + batch * batch_c + m[:, None] * row_c + n[None, :], total.to(tl.float16), mask=inside
+    )
+
+
+@dsl.jit
+def batched_of_blocks(a, b, c, K, across, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """The same of tensor descriptors with three axes."""
+    batch, program = tl.program_id(1), tl.program_id(0)
+    m, n = program // across * BM, program % across * BN
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        x = a.load([batch, m, k]).reshape(BM, BK)
+        y = b.load([batch, k, n]).reshape(BK, BN)
+        total = tl.dot(x, y, total)
+    c.store([batch, m, n], total.to(tl.float16).reshape(1, BM, BN))
+
+
+@dsl.jit
 def product_with_digits(
     a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
     MOST: tl.constexpr, UNROLL: tl.constexpr,
@@ -368,6 +406,37 @@ def attention(
         mixed = tl.dot(weights.to(v.dtype), v, mixed * shrink[:, None])
         top = new_top
     tl.store(out_ptr + rows, (mixed / total[:, None]).to(out_ptr.dtype.element_ty))
+
+
+@dsl.jit
+def attention_of_heads(
+    q, k, v, out, heads, batch_stride, head_stride, row_stride, length, scale, D: tl.constexpr, BM: tl.constexpr,
+    BN: tl.constexpr,
+):  # fmt: skip
+    """The same by block pointers from each head on, as kernels before descriptors have it."""
+    program = tl.program_id(1)
+    start = (program // heads).to(tl.int64) * batch_stride + (program % heads).to(
+        tl.int64
+    ) * head_stride
+    shape, strides, first = (length, D), (row_stride, 1), (tl.program_id(0) * BM, 0)
+    keys = tl.make_block_ptr(k + start, (D, length), (1, row_stride), (0, 0), (D, BN), (0, 1))
+    values = tl.make_block_ptr(v + start, shape, strides, (0, 0), (BN, D), (1, 0))
+    queries = tl.load(tl.make_block_ptr(q + start, shape, strides, first, (BM, D), (1, 0)))
+    top = tl.full((BM,), -float("inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    mixed = tl.zeros((BM, D), tl.float32)
+    for _ in range(0, length, BN):
+        scores = tl.dot(queries, tl.load(keys))
+        new_top = tl.maximum(top, tl.max(scores, axis=1) * scale)
+        shrink = tl.exp2(top - new_top)
+        weights = tl.exp2(scores * scale - new_top[:, None])
+        total = total * shrink + tl.sum(weights, axis=1)
+        mixed = tl.dot(weights.to(tl.float16), tl.load(values), mixed * shrink[:, None])
+        top = new_top
+        keys = tl.advance(keys, (0, BN))
+        values = tl.advance(values, (BN, 0))
+    results = tl.make_block_ptr(out + start, shape, strides, first, (BM, D), (1, 0))
+    tl.store(results, (mixed / total[:, None]).to(tl.float16))
 
 
 @dsl.jit

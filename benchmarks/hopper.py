@@ -1,7 +1,8 @@
 """Matrix products and attention on Hopper against cuBLAS, cuDNN and Triton: one process, one GPU, in turn.
 
-    ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_blocks]
-                       [--only attention_fp8] [--only decoding] [--only grouped] [--only with_digits]
+    ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_heads]
+                       [--only attention_blocks] [--only attention_fp8] [--only decoding] [--only batched]
+                       [--only grouped] [--only with_digits]
     ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
@@ -9,7 +10,7 @@ of the same configurations. Each is timed in turn with the library (library, con
 slots of 10 to 20 ms, and its figure is the median of the ratios of neighbours: from 4096 cubed on the chip is
 held back by power, and whoever runs after a slow one finds it cool. Data is random, and every result is
 compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md,
-attention-<card>.md, grouped-<card>.md and fp8-<card>.md.
+attention-<card>.md, batched-<card>.md, grouped-<card>.md and fp8-<card>.md.
 """
 
 import argparse
@@ -312,6 +313,35 @@ class Benchmark:
         )
         self.compare(what, library, launch, WITH_DIGITS, out, expected, 4e-3, 2 * M * N * K, None)
 
+    def batched(self):
+        for batches, size in ((4, 4096), (16, 2048), (64, 1024)):
+            a, b = (torch.randn(batches, size, size, device="cuda").half() for _ in range(2))
+            out = torch.empty_like(a)
+            expected = a[-1].double() @ b[-1].double()
+
+            def by_pointers(module, configuration, a=a, b=b, out=out, size=size):
+                block_m, block_n, depth, warps, stages = configuration
+                module.batched[(size // block_m * (size // block_n), len(a))](
+                    a, b, out, size, size, size, *a.stride()[:2], *b.stride()[:2], *out.stride()[:2], BM=block_m,
+                    BN=block_n, BK=depth // 2, num_warps=warps, num_stages=stages, **self.options_for(module),
+                )  # fmt: skip
+
+            def by_blocks(module, configuration, a=a, b=b, out=out, size=size):
+                block_m, block_n, depth, warps, stages = configuration
+                tools = f"{module.dsl.__name__}.tools.tensor_descriptor"
+                describe = importlib.import_module(tools).TensorDescriptor.from_tensor
+                module.batched_of_blocks[(size // block_m * (size // block_n), len(a))](
+                    describe(a, [1, block_m, depth // 2]), describe(b, [1, depth // 2, block_n]),
+                    describe(out, [1, block_m, block_n]), size, size // block_n, BM=block_m, BN=block_n, BK=depth // 2,
+                    num_warps=warps, num_stages=stages, **self.options_for(module),
+                )  # fmt: skip
+
+            for launch, how in ((by_pointers, ""), (by_blocks, " (blocks)")):
+                self.compare(
+                    f"f16 KxN {batches} x {size}^3{how}", lambda a=a, b=b, out=out: torch.bmm(a, b, out=out), launch,
+                    PRODUCTS, out, expected, 1e-3, 2 * batches * size**3, None, pick=lambda out: out[-1],
+                )  # fmt: skip
+
     def grouped(self):
         for what, sizes in (
             ("4 x 4096^3", [4096] * 4),
@@ -402,6 +432,20 @@ class Benchmark:
         for depth, heads in ((128, 16), (64, 32)):
             for length in (2048, 4096, 8192, 16384):
                 self.attend(f"attention f16 d{depth} {length}", depth, heads, length, False, run)
+
+    def attention_heads(self):
+        def run(module, grid, configuration, tensors, length, depth, is_causal):
+            block_m, block_n, warps, stages = configuration
+            q, k, v, out = tensors
+            heads = 2048 // depth
+            module.attention_of_heads[grid](
+                q, k, v, out, heads, heads * length * depth, length * depth, depth, length, depth**-0.5 * LOG2_E,
+                D=depth, BM=block_m, BN=block_n, num_warps=warps, num_stages=stages, **self.options_for(module),
+            )  # fmt: skip
+
+        for depth in (128, 64):
+            for length in (4096, 16384):
+                self.attend(f"attention f16 d{depth} {length} (heads)", depth, 2048 // depth, length, False, run)  # fmt: skip
 
     def attention_blocks(self):
         def run(module, grid, configuration, tensors, length, depth, is_causal):
@@ -553,8 +597,9 @@ def main():
         "hopper": ("Products on Hopper", ["products", "blocks", "deep"]),
         "attention": (
             "Attention on Hopper",
-            ["attention", "attention_blocks", "attention_fp8", "decoding"],
+            ["attention", "attention_heads", "attention_blocks", "attention_fp8", "decoding"],
         ),
+        "batched": ("Batched products on Hopper", ["batched"]),
         "grouped": ("Grouped products on Hopper", ["grouped"]),
         "fp8": ("Products of fp8 with all their digits on Hopper", ["with_digits"]),
     }

@@ -29,8 +29,8 @@ int32_t GpuEmitter::findHiddenParameters() {
     }
     if (isa<PrintOp>(op))
       hidden |= backends::kHiddenRecords;
-    if (isa<WorkerIdOp>(op))
-      hidden |= backends::kHiddenPrograms;
+    if (auto worker = dyn_cast<WorkerIdOp>(op))
+      hidden |= worker.getOfGrid() ? backends::kHiddenGrid : backends::kHiddenPrograms;
     hasAsyncCopies |= isa<AsyncCopyOp>(op);
     hasBufferProducts |= isa<DotAsyncOp>(op);
   });

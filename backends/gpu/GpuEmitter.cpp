@@ -49,8 +49,10 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
   for (int32_t each : {backends::kHiddenRanges, backends::kHiddenRecords})
     if (hidden & each)
       types.push_back(llvm::PointerType::get(builder.getContext(), kGlobalSpace));
-  if (hidden & backends::kHiddenPrograms)
-    types.push_back(builder.getInt32Ty());
+  const unsigned toldAxes = hidden & backends::kHiddenGrid       ? programs.size()
+                            : hidden & backends::kHiddenPrograms ? 1
+                                                                 : 0;
+  types.append(toldAxes, builder.getInt32Ty());
   image.gpu.hiddenParameters = hidden;
   const unsigned firstMap = types.size();
   SmallVector<TensorMapOp, 2> maps;
@@ -90,8 +92,8 @@ std::unique_ptr<llvm::Module> GpuEmitter::emit() {
     rangeTable = kernel->getArg(nextHidden++);
   if (hidden & backends::kHiddenRecords)
     recordBuffer = kernel->getArg(nextHidden++);
-  if (hidden & backends::kHiddenPrograms)
-    programs = kernel->getArg(nextHidden++);
+  for (unsigned axis = 0; axis < toldAxes; ++axis)
+    programs[axis] = kernel->getArg(nextHidden++);
   for (auto [number, map] : llvm::enumerate(maps)) {
     target.tensorCopies()->declareMap(*kernel, firstMap + unsigned(number));
     tensorMaps[map] = kernel->getArg(firstMap + unsigned(number));
@@ -132,8 +134,8 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
         return success();
       })
       .Case([&](NumProgramsOp count) {
-        const bool isHidden = programs && count.getAxis() == 0;
-        setScalar(count, isHidden ? programs : target.programCount(builder, count.getAxis()));
+        llvm::Value *told = programs[count.getAxis()];
+        setScalar(count, told ? told : target.programCount(builder, count.getAxis()));
         return success();
       })
       .Case([&](WorkerIdOp id) {

@@ -312,8 +312,9 @@ private:
   llvm::Instruction *entryEnd = nullptr;
   /// Only kernels that report to the host have these.
   llvm::Value *recordBuffer = nullptr, *rangeTable = nullptr;
-  /// The number of programs along x, where a block of threads runs several of them.
-  llvm::Value *programs = nullptr;
+  /// The numbers of programs along x, y and z that the launch tells, where a block of threads runs
+  /// several of them; null for the others.
+  std::array<llvm::Value *, 3> programs = {};
   bool mayStop = false, hasAsyncCopies = false, hasBufferProducts = false;
   std::optional<optimizer::PointerProvenance> provenance;
   llvm::DenseMap<unsigned, std::pair<llvm::Value *, llvm::Value *>> argumentRanges;

@@ -5,7 +5,9 @@
 // per block over a grid of the launch's x, y, z programs, as image.gpu says (GpuLaunch): so many
 // threads and so many bytes of dynamic shared memory. With clusterBlocks = n, n blocks in a cluster
 // run one program: the grid is n times as long in x. With kHiddenPrograms a block runs several
-// programs, and the grid is as long in x as the launch likes, up to the number of programs.
+// programs, and the grid is as long in x as the launch likes, up to the number of programs. With
+// kHiddenGrid these are of the whole grid, which then has blocks along x alone, and no more than
+// 2^31 - 1 programs.
 // Parameters, in this order:
 //
 //   1. image.arguments, each of its natural type: pointers .u64, i1 as .u8, fp16 and bf16 as their
@@ -13,7 +15,8 @@
 //   2. if hiddenParameters has kHiddenRanges: .u64, the address of [begin, end) in bytes of
 //      every argument, two u64 each; 0, 0 for scalars;
 //   3. if it has kHiddenRecords: .u64, the address of a RecordBuffer;
-//   4. if it has kHiddenPrograms: .u32, the number of programs along x;
+//   4. if it has kHiddenPrograms: .u32, the number of programs along x; if it has kHiddenGrid: three
+//      .u32, the numbers of programs along x, y and z;
 //   5. a tensor map of 128 bytes, aligned to 64, for each of image.tensorMaps.
 //
 // What 2 and 3 point to lies in pinned host memory, so that it can be read even after the kernel
@@ -46,6 +49,7 @@ enum HiddenParameter : int32_t {
   kHiddenRanges = 1,
   kHiddenRecords = 2,
   kHiddenPrograms = 4,
+  kHiddenGrid = 8,
 };
 
 /// Everything but `capacity` is zero when the kernel starts.

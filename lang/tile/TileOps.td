@@ -48,16 +48,22 @@ class Tile_WorkerOp<string mnemonic> : Tile_Op<mnemonic, [Pure]> {
 }
 
 def Tile_WorkerIdOp : Tile_WorkerOp<"worker_id"> {
-  let summary = "index of this block of threads among those that share the programs along x";
+  let summary = "index of this block of threads among those that share the programs along x, or all";
   let description = [{
     Made by `make-persistent`: a kernel that has it runs in `tile.num_workers` blocks along x, and the launch tells it
-    the number of its programs. A number in `[0, tile.num_workers)`. Example: `%w = tile.worker_id`
+    the number of its programs. `of_grid`: the blocks share the programs of all the grid, and there are none along y and
+    z. A number in `[0, tile.num_workers)`. Examples: `%w = tile.worker_id`, `%w = tile.worker_id of_grid`
   }];
+  let arguments = (ins UnitAttr:$ofGrid);
+  let assemblyFormat = "(`of_grid` $ofGrid^)? attr-dict";
+  let builders = [OpBuilder<(ins "bool":$ofGrid), [{
+    build($_builder, $_state, $_builder.getI32Type(), ofGrid);
+  }]>];
 }
 
 def Tile_NumWorkersOp : Tile_WorkerOp<"num_workers"> {
-  let summary = "number of blocks of threads that share the programs along x";
-  let description = [{ At least 1, and at most `tile.num_programs 0`. Example: `%n = tile.num_workers` }];
+  let summary = "number of blocks of threads that share the programs along x, or all";
+  let description = [{ At least 1, and at most as many as they share. Example: `%n = tile.num_workers` }];
 }
 
 def Tile_TeamIdOp : Tile_WorkerOp<"team_id"> {

@@ -2,6 +2,8 @@
 
 #include "optimizer/gpu/PipelineLoops.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace sectile::tile;
 
@@ -36,14 +38,14 @@ bool isFreeOfOrder(func::FuncOp function) {
               .wasInterrupted();
 }
 
-/// The numbers of a kernel that are the same for all programs along x.
+/// The numbers of a kernel that are the same for all programs.
 class CommonNumbers {
 public:
   explicit CommonNumbers(Block &body) {
     for (Operation &op : body)
       if (op.getNumResults() && !op.getNumRegions() && isMemoryEffectFree(&op) &&
           llvm::none_of(op.getResultTypes(), llvm::IsaPred<ShapedType, BufferType, BlockType>) &&
-          !isProgramAlongX(&op) &&
+          !isa<ProgramIdOp>(op) &&
           llvm::all_of(op.getOperands(), [&](Value operand) { return contains(operand); }))
         operations.insert(&op);
   }
@@ -53,11 +55,6 @@ public:
     return !op || operations.contains(op);
   }
   bool contains(Operation *op) const { return operations.contains(op); }
-
-  static bool isProgramAlongX(Operation *op) {
-    auto program = dyn_cast<ProgramIdOp>(op);
-    return program && program.getAxis() == 0;
-  }
 
 private:
   llvm::DenseSet<Operation *> operations;
@@ -109,22 +106,37 @@ private:
       if (!common.contains(&op))
         ofProgram.push_back(&op);
     SmallVector<ProgramIdOp> numbers;
-    body.walk([&](ProgramIdOp op) {
-      if (CommonNumbers::isProgramAlongX(op))
-        numbers.push_back(op);
-    });
+    body.walk([&](ProgramIdOp op) { numbers.push_back(op); });
+    // Programs along y and z are in the row that blocks of threads share where the kernel tells
+    // them apart: rows of their own would all be under way at one time, and what they read would
+    // not stay in the cache. Others take no division.
+    const bool ofGrid = llvm::any_of(numbers, [](ProgramIdOp op) { return op.getAxis() > 0; });
     OpBuilder builder(end);
-    Value first = WorkerIdOp::create(builder, place);
+    Value first = WorkerIdOp::create(builder, place, ofGrid);
     Value workers = NumWorkersOp::create(builder, place);
-    Value programs = NumProgramsOp::create(builder, place, 0);
+    SmallVector<Value, 3> counts;
+    for (int32_t axis = 0; axis < (ofGrid ? 3 : 1); ++axis)
+      counts.push_back(NumProgramsOp::create(builder, place, axis));
+    Value programs = counts.front();
+    for (Value more : ArrayRef(counts).drop_front())
+      programs = arith::MulIOp::create(builder, place, programs, more);
     auto loop = scf::ForOp::create(builder, place, first, programs, workers);
     Operation *roundEnd = loop.getBody()->getTerminator();
     builder.setInsertionPoint(roundEnd);
-    Value program = ProgramIdOp::create(builder, place, 0, loop.getInductionVar());
+    // The last axis has what is left.
+    SmallVector<Value, 3> along;
+    Value left = loop.getInductionVar();
+    for (Value count : ArrayRef(counts).drop_back()) {
+      along.push_back(arith::RemSIOp::create(builder, place, left, count));
+      left = arith::DivSIOp::create(builder, place, left, count);
+    }
+    along.push_back(left);
+    for (auto [axis, number] : llvm::enumerate(along))
+      number = ProgramIdOp::create(builder, place, int32_t(axis), number);
     for (Operation *op : ofProgram)
       op->moveBefore(roundEnd);
     for (ProgramIdOp op : numbers) {
-      op.replaceAllUsesWith(program);
+      op.replaceAllUsesWith(along[op.getAxis()]);
       op.erase();
     }
   }

@@ -15,7 +15,9 @@
 // What follows from the arguments alone stays in front. A launch of such a kernel has as many
 // blocks along x as run at a time, at most one for each program, and says how many programs there
 // are (DeviceAbi.h, kHiddenPrograms). Programs keep their numbers, and the order in which they
-// begin is nearly that of a launch with a block for each.
+// begin is nearly that of a launch with a block for each: where a kernel has numbers along y or z,
+// its blocks share the programs of the whole grid (kHiddenGrid), and a round's number is taken
+// apart into them. Shared by rows, 64 products of 1024 cubed were all under way at a time.
 //
 // Kernels stay as they are in which programs may wait for each other or are told apart by time
 // (atomics whose result is used, barriers of all memory, volatile loads, text for the assembler

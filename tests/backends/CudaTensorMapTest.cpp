@@ -124,6 +124,46 @@ TEST_F(CudaDriverTest, BlocksRunSeveralPrograms) {
   }
 }
 
+/// The same of blocks that share the whole grid.
+TEST_F(CudaDriverTest, BlocksRunProgramsOfTheWholeGrid) {
+  backends::KernelImage given = mappedImage();
+  given.gpu.hiddenParameters = backends::kHiddenGrid;
+  auto kernel = load(std::move(given));
+  ASSERT_TRUE(kernel) << failure.message;
+  int launches = 0;
+  auto expect = [&](backends::Grid grid, unsigned blocks) {
+    fake.onLaunch = [&, grid, blocks](const test::FakeCuda::Launch &launch) {
+      ++launches;
+      EXPECT_EQ(launch.config.gridX, blocks);
+      EXPECT_EQ(launch.config.gridY, 1u);
+      EXPECT_EQ(launch.config.gridZ, 1u);
+      for (size_t axis = 0; axis < 3; ++axis)
+        EXPECT_EQ(*static_cast<uint32_t *>(launch.parameters[4 + axis]),
+                  unsigned(std::array{grid.x, grid.y, grid.z}[axis]));
+      EXPECT_EQ(mapAt(launch, 7).substr(8), mapOf(0, 1).substr(8)) << "maps come last";
+    };
+    EXPECT_TRUE(launch(*kernel, 0, 0, grid).ok());
+    auto prepared = kernel->prepare(grid, {slots, ranges, 0, nullptr});
+    ASSERT_TRUE(prepared);
+    fake.onLaunch = [&, blocks](const test::FakeCuda::Launch &launch) {
+      ++launches;
+      EXPECT_EQ(launch.config.gridX, blocks);
+      EXPECT_EQ(*static_cast<uint32_t *>(launch.parameters[6]), 3u);
+    };
+    EXPECT_FALSE(prepared->run(nullptr));
+  };
+  expect({2, 5, 3}, 30);
+  expect({100, 5, 3}, 264);
+  EXPECT_EQ(launches, 4);
+
+  fake.onLaunch = [&](const test::FakeCuda::Launch &) { ADD_FAILURE() << "too many programs"; };
+  const backends::Grid large{1 << 20, 1 << 11, 1};
+  const auto refused = launch(*kernel, 0, 0, large);
+  EXPECT_THAT(refused.message, HasSubstr("1048576 x 2048 x 1 programs"));
+  EXPECT_THAT(refused.help, HasSubstr("persistent=False"));
+  EXPECT_FALSE(kernel->prepare(large, {slots, ranges, 0, nullptr}));
+}
+
 TEST_F(CudaDriverTest, PreparedLaunchesMakeTheirMapsOnce) {
   backends::KernelImage persistent = mappedImage();
   persistent.gpu.hiddenParameters |= backends::kHiddenPrograms;

@@ -37,6 +37,40 @@ func.func @product(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %c: !tile.
   return
 }
 
+// Where programs have numbers along other axes, the blocks share those of the whole grid.
+// CHECK-LABEL: func.func @batches
+// CHECK: %[[FIRST:.*]] = tile.worker_id of_grid
+// CHECK: %[[X:.*]] = tile.num_programs 0
+// CHECK: %[[Y:.*]] = tile.num_programs 1
+// CHECK: %[[XY:.*]] = arith.muli %[[X]], %[[Y]]
+// CHECK: %[[ALL:.*]] = arith.muli %[[XY]], %{{.*}}
+// CHECK: scf.for %[[ROUND:.*]] = %[[FIRST]] to %[[ALL]] step
+// CHECK-DAG: %[[COLUMN:.*]] = arith.remsi %[[ROUND]], %[[X]]
+// CHECK-DAG: tile.program_id 0 of %[[COLUMN]]
+// CHECK-DAG: %[[LEFT:.*]] = arith.divsi %[[ROUND]], %[[X]]
+// CHECK-DAG: %[[BATCH:.*]] = arith.remsi %[[LEFT]], %[[Y]]
+// CHECK-DAG: tile.program_id 1 of %[[BATCH]]
+// CHECK: scf.for
+func.func @batches(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %c: !tile.ptr<f32> {tile.divisibility = 16 : i64},
+    %n: i64 {tile.divisibility = 16 : i64}, %k: i32) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 64 : i32
+  %one = arith.constant 1 : i64
+  %none = arith.constant dense<0.0> : tensor<64x64xf32>
+  %p = tile.program_id 0
+  %b = tile.program_id 1
+  %i = arith.extsi %p : i32 to i64
+  %j = arith.extsi %b : i32 to i64
+  %sum = scf.for %d = %zero to %k step %step iter_args(%acc = %none) -> (tensor<64x64xf32>) : i32 {
+    %d64 = arith.extsi %d : i32 to i64
+    %x = tile.block_load %a[%j, %i, %d64] of [%n, %n, %n] by [%n, %n, %one] checked = [true, true, true] : !tile.ptr<f16> -> tensor<64x64xf16>
+    %next = tile.dot %x, %x, %acc : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  tile.block_store %sum, %c[%j, %i, %i] of [%n, %n, %n] by [%n, %n, %one] checked = [true, true, true] : tensor<64x64xf32>, !tile.ptr<f32>
+  return
+}
+
 // The number of rounds is the program's own: one with many would come last.
 // CHECK-LABEL: func.func @of_different_lengths
 // CHECK-NOT: tile.worker_id

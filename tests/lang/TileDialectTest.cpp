@@ -220,10 +220,10 @@ const Refusal kRefusals[] = {
     // blocks of arrays
     {"%a = tile.block_load %p[%z] of [%z, %z] by [%z] checked = [true] : !tile.ptr<f32> -> "
      "tensor<8xf32>",
-     "'tile.block_load' op a block of 1 dimensions needs as many extents, strides and checks"},
+     "'tile.block_load' op an array of 1 dimensions needs as many extents, strides and checks"},
     {"%a = tile.block_load %p[%z, %z] of [%z] by [%z] checked = [true] : !tile.ptr<f32> -> "
      "tensor<8xf32>",
-     "'tile.block_load' op needs 1 offsets"},
+     "'tile.block_load' op an array of 2 dimensions needs as many extents, strides and checks"},
     {"%a = tile.block_load %p[%z] of [%z] by [%z] checked = [true] : !tile.ptr<f32> -> "
      "tensor<8xf16>",
      "'tile.block_load' op elements are 'f16', but base points to 'f32'"},
@@ -232,7 +232,7 @@ const Refusal kRefusals[] = {
      "'tile.block_load' op integers have no NaN"},
     {"tile.block_store %f, %p[%z, %z] of [%z, %z] by [%z] checked = [true, true] : "
      "tensor<2x4xf32>, !tile.ptr<f32>",
-     "'tile.block_store' op a block of 2 dimensions needs as many extents, strides and checks"},
+     "'tile.block_store' op an array of 2 dimensions needs as many extents, strides and checks"},
     {"tile.block_reduce fadd, %f, %q[%z, %z] of [%z, %z] by [%z, %z] checked = [true, true] : "
      "tensor<2x4xf32>, !tile.ptr<i32>",
      "'tile.block_reduce' op elements are 'f32', but base points to 'i32'"},

@@ -30,6 +30,11 @@ std::string_view archOf(const KernelImage &image, const GpuSystem &system) {
   return std::string_view(image.targetName).substr(system.names.targetPrefix.size());
 }
 
+std::array<uint32_t, 3> programsOf(const Grid &grid) {
+  return {static_cast<uint32_t>(grid.x), static_cast<uint32_t>(grid.y),
+          static_cast<uint32_t>(grid.z)};
+}
+
 /// Returns how many blocks run the programs of each row of a grid, one after another, on a device
 /// that runs `workers` blocks at a time: as many as fit at once, or one for each program where
 /// that leaves so much of the device idle that they would take longer.
@@ -221,6 +226,14 @@ bool GpuKernel::fits(const GpuDevice &device, const GpuFunctionFacts &facts,
   return true;
 }
 
+LaunchFailure GpuKernel::tooManyToShare(const Grid &grid) const {
+  return failure(Kind::Call,
+                 image.kernelName + ": a grid of " + std::to_string(grid.x) + " x " +
+                     std::to_string(grid.y) + " x " + std::to_string(grid.z) +
+                     " programs has more than the 2^31 - 1 that blocks of threads can share",
+                 "launch it with persistent=False, or in several parts");
+}
+
 LaunchFailure GpuKernel::tooLarge(const Grid &grid, const GpuGridLimits &limits) const {
   const bool isX = grid.x > limits.x, isY = !isX && grid.y > limits.y;
   auto text = [&](const char *axis, int64_t programs, int64_t most) {
@@ -238,10 +251,11 @@ LaunchFailure GpuKernel::tooLarge(const Grid &grid, const GpuGridLimits &limits)
 
 GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream, int64_t workers) const {
   GpuLaunchShape shape;
-  const int64_t blocks = isPersistent() ? blocksAlongX(grid, workers) : grid.x;
+  const Grid shared = sharedGrid(grid);
+  const int64_t blocks = isPersistent() ? blocksAlongX(shared, workers) : shared.x;
   shape.grid[0] = static_cast<unsigned>(blocks) * clusterSize;
-  shape.grid[1] = static_cast<unsigned>(grid.y);
-  shape.grid[2] = static_cast<unsigned>(grid.z);
+  shape.grid[1] = static_cast<unsigned>(shared.y);
+  shape.grid[2] = static_cast<unsigned>(shared.z);
   shape.threads = threads;
   shape.sharedBytes = sharedBytes;
   shape.clusterBlocks = clusterSize;
@@ -253,7 +267,7 @@ GpuLaunchShape GpuKernel::shapeOf(const Grid &grid, GpuStream stream, int64_t wo
 
 LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchArguments &arguments,
                                const Additional &additional) const {
-  constexpr size_t kUsual = 32, kOthers = 3 + backends::kMostTensorMaps;
+  constexpr size_t kUsual = 32, kOthers = 5 + backends::kMostTensorMaps;
   size_t count = image.arguments.size();
   void *usual[kUsual + kOthers];
   std::unique_ptr<void *[]> many;
@@ -273,9 +287,9 @@ LaunchFailure GpuKernel::start(const Loaded &on, const Grid &grid, const LaunchA
     if (hidden & backends::kHiddenRecords)
       parameters[count++] = &buffer;
   }
-  auto programs = static_cast<uint32_t>(grid.x);
-  if (isPersistent())
-    parameters[count++] = &programs;
+  auto programs = programsOf(grid);
+  for (size_t axis = 0; axis < toldAxes(); ++axis)
+    parameters[count++] = &programs[axis];
   if (additional.maps)
     for (size_t i = 0; i < tensorMaps->count(); ++i)
       parameters[count++] = &additional.maps[i];
@@ -317,13 +331,13 @@ class GpuKernel::Prepared final : public backends::PreparedLaunch {
 public:
   Prepared(const GpuKernel &kernel, const Loaded &on, const Grid &grid, const uint64_t *slots)
       : kernel(kernel), on(on), slots(slots), shape(kernel.shapeOf(grid, nullptr, on.workers)),
-        grid(grid), programs(static_cast<uint32_t>(grid.x)) {
+        grid(grid), programs(programsOf(grid)) {
     const size_t mapCount = kernel.tensorMaps ? kernel.tensorMaps->count() : 0;
     maps.resize(mapCount);
     for (size_t i = 0; i < kernel.image.arguments.size(); ++i)
       parameters.push_back(const_cast<uint64_t *>(&slots[i]));
-    if (kernel.isPersistent())
-      parameters.push_back(&programs);
+    for (size_t axis = 0; axis < kernel.toldAxes(); ++axis)
+      parameters.push_back(&programs[axis]);
     for (GpuTensorMap &map : maps)
       parameters.push_back(&map);
   }
@@ -353,7 +367,7 @@ private:
   const uint64_t *const slots;
   const GpuLaunchShape shape;
   const Grid grid;
-  uint32_t programs;
+  std::array<uint32_t, 3> programs;
   std::vector<void *> parameters;
   std::vector<GpuTensorMap> maps;
 };
@@ -363,7 +377,7 @@ GpuKernel::prepare(const Grid &grid, const LaunchArguments &arguments) const {
   LaunchFailure ignored; // launch() comes to the same
   const Loaded *on =
       system->isForked() || reports() ? nullptr : loadedOn(arguments.device, ignored);
-  if (!on || !on->limits.allows(grid))
+  if (!on || !on->limits.allows(grid) || sharedGrid(grid).x > INT32_MAX)
     return nullptr;
   auto prepared = std::make_unique<Prepared>(*this, *on, grid, arguments.slots);
   return prepared->makeMaps() ? std::move(prepared) : nullptr;
@@ -379,6 +393,8 @@ LaunchFailure GpuKernel::launch(const Grid &grid, const LaunchArguments &argumen
     return why;
   if (!on->limits.allows(grid)) [[unlikely]]
     return tooLarge(grid, on->limits);
+  if (sharedGrid(grid).x > INT32_MAX) [[unlikely]]
+    return tooManyToShare(grid);
   if (tensorMaps)
     return launchWithMaps(*on, grid, arguments, print);
   if (reports()) [[unlikely]]

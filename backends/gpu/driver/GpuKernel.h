@@ -60,9 +60,18 @@ private:
   const Loaded *loadOn(int32_t ordinal, backends::LaunchFailure &failure) const;
   bool fits(const GpuDevice &device, const GpuFunctionFacts &facts,
             backends::LaunchFailure &failure) const;
+  /// Returns along how many axes a launch tells the kernel the number of programs.
+  size_t toldAxes() const {
+    return hidden & backends::kHiddenGrid ? 3 : hidden & backends::kHiddenPrograms ? 1 : 0;
+  }
+  backends::LaunchFailure tooManyToShare(const backends::Grid &grid) const;
   backends::LaunchFailure tooLarge(const backends::Grid &grid, const GpuGridLimits &limits) const;
   bool reports() const { return hidden & (backends::kHiddenRanges | backends::kHiddenRecords); }
-  bool isPersistent() const { return hidden & backends::kHiddenPrograms; }
+  bool isPersistent() const { return hidden & (backends::kHiddenPrograms | backends::kHiddenGrid); }
+  /// Returns the grid whose rows the kernel's blocks share: all the programs may be one row.
+  backends::Grid sharedGrid(const backends::Grid &grid) const {
+    return hidden & backends::kHiddenGrid ? backends::Grid{grid.x * grid.y * grid.z, 1, 1} : grid;
+  }
   GpuLaunchShape shapeOf(const backends::Grid &grid, GpuStream stream, int64_t workers = 0) const;
   backends::LaunchFailure launchWithRecords(const Loaded &loaded, const backends::Grid &grid,
                                             const backends::LaunchArguments &arguments,

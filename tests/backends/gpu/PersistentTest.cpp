@@ -18,6 +18,8 @@ struct Product {
   bool hasOwnLoop = false;
   std::string out = "f32";
   int rows = 64;
+  /// The grid is of count columns, and so many rows along y.
+  bool isOfGrid = false;
 
   std::string text() const {
     const std::string extents = std::to_string(rows) + "x64x";
@@ -55,7 +57,10 @@ struct Product {
            "  %one = arith.constant 1 : i64\n"
            "  %none = arith.constant dense<0.0> : " +
            sums + "\n  %rows = arith.constant " + std::to_string(rows) + " : i32\n" +
-           "  %p = tile.program_id 0\n" +
+           (isOfGrid ? "  %px = tile.program_id 0\n  %py = tile.program_id 1\n"
+                       "  %before = arith.muli %py, %count : i32\n"
+                       "  %p = arith.addi %before, %px : i32\n"
+                     : "  %p = tile.program_id 0\n") +
            (hasOwnLoop ? "  %programs = tile.num_programs 0\n"
                          "  scf.for %tile = %p to %tiles step %programs : i32 {" +
                              body + "  }\n"
@@ -67,7 +72,7 @@ struct Product {
 /// Runs the product of an n x depth array, and returns what is wrong with the run or its result.
 template <class Out>
 std::string outcome(SimulatedKernel &kernel, int64_t n, int64_t depth, int32_t programs,
-                    int64_t tall = kTile) {
+                    int64_t tall = kTile, bool isOfGrid = false) {
   if (!kernel.compiled())
     return kernel.diagnostics();
   const int64_t rows = (n + 15) / 16 * 16, width = std::max<int64_t>(16, depth);
@@ -80,7 +85,10 @@ std::string outcome(SimulatedKernel &kernel, int64_t n, int64_t depth, int32_t p
                                       argument(rows),        argument(width),
                                       argument(count),       argument(int32_t(depth)),
                                       argument(down * count)};
-  SimulatedReport report = kernel.run({programs ? programs : down * count}, arguments);
+  SimulatedReport report =
+      kernel.run(isOfGrid ? std::vector<int32_t>{count, down}
+                          : std::vector<int32_t>{programs ? programs : down * count},
+                 arguments);
   if (!report.problem.empty())
     return report.problem;
   for (int64_t i = 0; i < rows; ++i)
@@ -114,6 +122,19 @@ TEST(GpuPersistent, a_block_of_threads_runs_several_programs) {
         EXPECT_EQ(outcome<float>(kernel, n, depth, 0), "")
             << n << " " << depth << ", " << stages << " stages, " << workers << " workers";
     }
+}
+
+TEST(GpuPersistent, blocks_of_threads_share_the_programs_of_a_grid) {
+  for (int32_t workers : {1, 2, 4, 7}) {
+    SimulatedOptions options = hopperOptions();
+    options.workers = workers;
+    SimulatedKernel kernel(Product{.out = "f16", .isOfGrid = true}.text(), options);
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_EQ(kernel.image.gpu.hiddenParameters, backends::kHiddenGrid);
+    for (auto [n, depth] : {std::pair(64, 64), {144, 80}, {144, 256}, {208, 64}, {144, 0}})
+      EXPECT_EQ(outcome<_Float16>(kernel, n, depth, 0, kTile, /*isOfGrid=*/true), "")
+          << n << " " << depth << ", " << workers << " workers";
+  }
 }
 
 TEST(GpuPersistent, copies_may_land_at_any_time) {

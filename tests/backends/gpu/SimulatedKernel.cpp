@@ -164,7 +164,12 @@ SimulatedReport SimulatedKernel::run(std::vector<int32_t> grid,
   if (!report.problem.empty())
     return report;
   std::vector<HostArgument> all = arguments;
-  if (image.gpu.hiddenParameters & backends::kHiddenPrograms) {
+  if (image.gpu.hiddenParameters & backends::kHiddenGrid) {
+    grid.resize(3, 1);
+    for (int32_t programs : grid)
+      all.push_back(argument(programs));
+    grid = {std::min(grid[0] * grid[1] * grid[2], workers)};
+  } else if (image.gpu.hiddenParameters & backends::kHiddenPrograms) {
     all.push_back(argument(grid.front()));
     grid.front() = std::min(grid.front(), workers);
   }

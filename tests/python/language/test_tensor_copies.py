@@ -151,7 +151,7 @@ def _blocks_of(
     WAITS: tl.constexpr,
 ):
     size = tl.load(sizes) if LOADED else K
-    start = a + 64 * tl.program_id(0) if MOVED else a
+    start = a + 64 * tl.load(sizes) if MOVED else a + 64 * tl.program_id(0)
     left = tl.make_tensor_descriptor(start, [64, size], [K, 1], [64, 64])
     right = tl.make_tensor_descriptor(b, [K, 64], [64, 1], [64, 64])
     total = tl.zeros((64, 64), dtype=tl.float32)
@@ -170,6 +170,7 @@ def _blocks_of(
     [
         ("WRITES", "the kernel writes to the argument that this reads", 1),
         ("LOADED", "do not follow from the arguments", 1),
+        # A number that is loaded may be negative; a program's may not.
         ("MOVED", "does not begin at an argument", 1),
         # Another program may have written what is waited for.
         ("WAITS", "the kernel orders memory", 0),
