@@ -26,16 +26,16 @@ TYPES_BYTES = {
     "float8e4nv": 1,
     "float8e5": 1,
 }
-# Where a batch, a head or a page begins in an array, in elements.
-BATCHES = [
+# Where a batch, a head or a page begins in an array, in elements: at multiples of 16, and anywhere.
+ALIGNED_BATCHES = [
     "pid * 64",
     "pid % 3 * 48",
     "pid * (ld * 16)",
-    "pid * ld",
     "ld * pid * 16",
     "(32 + pid * 16)",
     "n // 7 * 16",
 ]
+BATCHES = [*ALIGNED_BATCHES, "pid * ld"]
 PRECISIONS = ["ieee", "tf32", "tf32", "tf32x3", "bf16x3", "bf16x6"]
 
 
@@ -277,7 +277,8 @@ class Products:
                 way = "descriptor"
             base = self.loaded(array, dtype, row) if way == "descriptor" else array
             if roll() < 0.25:  # from a batch or a head on
-                base = f"({base} + {choose(BATCHES)})"
+                # Descriptors of addresses that might be any promise that these are aligned.
+                base = f"({base} + {choose(BATCHES if base == array else ALIGNED_BATCHES)})"
             if way != "mask" and roll() < 0.3:
                 made, text = self.block_of_batches(
                     pointer, way, base, dtype, extents, lengths, row, start
@@ -443,9 +444,8 @@ class Products:
         masks = f", mask={' & '.join(masks)}, other=0" if masks else ""
         row = cast(row, 64) if areWide else f"({row})"
         columns, base = indices[1], array
-        if (
-            self.random.random() < 0.4
-        ):  # of a batch, a head, a page: with the array's address, or the column's number
+        # Of a batch, a head, a page: with the array's address, or the column's number.
+        if self.random.random() < 0.4:
             batch = choose(BATCHES)
             if choose([True, False]):
                 base = f"{array} + {batch}"
