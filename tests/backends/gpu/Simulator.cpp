@@ -2,10 +2,10 @@
 //
 //   kernel.mlir 2 num_warps=4 num_ctas=2 numerics=strict x.bin:4 out.bin:0 i32:17
 //
-// is tile IR, the number of programs, options by their names, and the arguments in order: a file
-// whose bytes lie that many bytes behind a multiple of 16 and are written back, or a number.
-// Answers a line: "right", "failed" with the diagnostics, or "wrong" with a race or another
-// misdeed.
+// is tile IR, the programs along x, or 2x3 along x and y, options by their names, and the arguments
+// in order: a file whose bytes lie that many bytes behind a multiple of 16 and are written back, or
+// a number. Answers a line: "right", "failed" with the diagnostics, or "wrong" with a race or
+// another misdeed.
 //
 //   sectile_simulator --lanes 64       warps of 64 lanes, with the matrix instructions of gfx942
 //   sectile_simulator --chip gfx1100   those of any chip of AMD's, and its lanes
@@ -63,8 +63,11 @@ SimulatedOptions simulatedOptions(const sectile::backends::CompileOptions &given
 
 std::string run(std::istringstream &line, Gpu gpu) {
   std::string path, word;
-  int32_t programs = 1;
-  line >> path >> programs;
+  line >> path >> word;
+  std::vector<int32_t> grid;
+  std::istringstream extents(word);
+  for (std::string extent; std::getline(extents, extent, 'x');)
+    grid.push_back(int32_t(std::strtol(extent.c_str(), nullptr, 10)));
   sectile::backends::CompileOptions given;
   while (line >> word && word.find(':') == word.npos) {
     size_t equals = word.find('=');
@@ -74,7 +77,10 @@ std::string run(std::istringstream &line, Gpu gpu) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   SimulatedOptions options = simulatedOptions(given, gpu);
-  options.workers = std::max(1, programs / 2);
+  options.workers = 1;
+  for (int32_t extent : grid)
+    options.workers *= extent;
+  options.workers = std::max(1, options.workers / 2);
   std::optional<SimulatedKernel> kernel(std::in_place, text, options);
   if (!kernel->compiled())
     return "failed " + oneLine(kernel->diagnostics());
@@ -100,7 +106,7 @@ std::string run(std::istringstream &line, Gpu gpu) {
     if (!kernel->compiled())
       return "failed " + oneLine(kernel->diagnostics());
   }
-  SimulatedReport report = kernel->run({programs}, arguments);
+  SimulatedReport report = kernel->run(grid, arguments);
   for (const FileArray &array : arrays)
     array.writeBack();
   return report.problem.empty() ? "right" : "wrong " + oneLine(report.problem);

@@ -364,6 +364,7 @@ def dot_scaled(
 # ---- programs -----------------------------------------------------------------------------------------
 
 program = 0  # set before each run
+columns = 1  # programs along x, set for each kernel
 
 
 def range(*bounds, **_):
@@ -379,5 +380,5 @@ def range(*bounds, **_):
 static_range = range
 
 
-def program_id(_):
-    return Tile(program, "int32")
+def program_id(axis):
+    return Tile((program % columns, program // columns)[axis], "int32")

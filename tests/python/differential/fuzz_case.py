@@ -88,7 +88,7 @@ def differences(results, expected):
 def run_on_cpu(case, kernel, **changed):
     arrays = case.arrays()
     arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
-    kernel[(case.programs,)](*arguments, **{**case.options, **changed})
+    kernel[case.grid](*arguments, **{**case.options, **changed})
     return arrays
 
 
@@ -101,7 +101,7 @@ def run_from_archive(case, kernel):
     archive = st.aot.load(st.aot.build([export], [level]).archive)
     arrays = case.arrays()
     arguments = [arrays.get(name, case.scalars.get(name)) for name in case.arguments]
-    archive[kernel.__name__][(case.programs,)](*arguments)
+    archive[kernel.__name__][case.grid](*arguments)
     lines = [
         f"{name}: other bits than without the archive\n"
         for name, got in arrays.items()
@@ -146,7 +146,7 @@ def run_on_gpu(case, kernel, place="cuda"):
     options = dict(case.options)
     if place == "cuda" and torch.cuda.get_device_capability() < (9, 0):
         options.pop("num_ctas", None)
-    kernel[(case.programs,)](*arguments, **options)
+    kernel[case.grid](*arguments, **options)
     if place == "cuda":
         torch.cuda.synchronize()
     return {name: array.numpy() for name, array in arrays.items()}
@@ -161,7 +161,7 @@ def compile_for_gpu(case, kernel):
     ]
     targets = targets_of(case.options)
     target = targets[case.seed % len(targets)]
-    compiled = kernel.warmup(*arguments, grid=(case.programs,), target=target, **case.options)
+    compiled = kernel.warmup(*arguments, grid=case.grid, target=target, **case.options)
     error, _ = assemble(compiled.asm["ptx"])
     return Outcome("failed", f"{target}: ptxas: {error}") if error else Outcome("right")
 
@@ -207,7 +207,7 @@ def run_simulated(case, kernel, folder):
     options = [f"{name}={value}" for name, value in case.options.items()]
     if case.seed % 4 == 1:  # code for launches whose arrays may share memory is right for all
         options.append("arguments_overlap=1")
-    words = [folder / "kernel.mlir", case.programs, *options]
+    words = [folder / "kernel.mlir", "x".join(map(str, case.grid)), *options]
     arrays = case.arrays()
     # Scalars whose value was compiled in are no arguments.
     for name in re.findall(r'tile.name = "(\w+)"', text.split("attributes")[0]):
@@ -234,7 +234,7 @@ def run_in_interpreter(case, kernel, chip):
     options["num_warps"] = min(options["num_warps"], 16 if chip.startswith("gfx9") else 32)
     try:
         with launches_on(f"hip:{chip}"):
-            kernel[(case.programs,)](*arguments, **options)
+            kernel[case.grid](*arguments, **options)
     except st.MachineError as error:
         return arrays, str(error)
     return arrays, ""

@@ -38,7 +38,7 @@ def report(case, outcome, device):
     return (
         f"--- {outcome.kind}, case {case.seed} (fuzz_gpu.py --device {device} --only {case.seed})\n"
         f"{outcome.text}\n"
-        f"grid ({case.programs},), {launch}, {case.options}, {case.style} numbers, shifted by one element: "
+        f"grid {case.grid}, {launch}, {case.options}, {case.style} numbers, shifted by one element: "
         f"{sorted(case.shifted & set(arrays)) or 'none'}\n{case.source}"
     )
 

@@ -41,6 +41,7 @@ class Case:
     seed: int
     source: str = ""
     programs: int = 1
+    rows: int = 1  # of the grid, along y, which have equally many of the programs
     scalars: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
     style: str = "whole"  # of numbers: "whole" ones make float results exact
@@ -50,6 +51,10 @@ class Case:
     @property
     def name(self):
         return f"kernel_{self.seed}"
+
+    @property
+    def grid(self):
+        return (self.programs // self.rows, self.rows) if self.rows > 1 else (self.programs,)
 
     @property
     def numerics(self):
@@ -105,7 +110,7 @@ def reference(case):
         Pointer(memories[name]) if name in memories else Tile(case.scalars[name], "int32")
         for name in case.arguments
     ]
-    bounded_tiles.numerics = case.numerics
+    bounded_tiles.numerics, bounds.columns = case.numerics, case.grid[0]
     with np.errstate(all="ignore"):
         for program in range(case.programs):
             bounds.program = program
@@ -201,7 +206,7 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
         writes = "store(" in text or "atomic" in text or "combine_" in text
         saved = {n: m.copy_of() for n, m in self.memories.items() if n[0] != "x"} if writes else {}
         scopes = []
-        bounded_tiles.numerics = self.case.numerics
+        bounded_tiles.numerics, bounds.columns = self.case.numerics, self.case.grid[0]
         try:
             with np.errstate(all="ignore"):
                 for program, names in enumerate(self.programs):
@@ -282,10 +287,14 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
         if self.random.random() < 0.7:
             self.case.options.pop("numerics", None)
             self.case.options["num_warps"] = self.random.choice([4, 8])
-        self.case.programs = self.random.choice([1, 2, 3, 5, 7])
+        self.case.programs = self.random.choice([1, 2, 3, 4, 5, 6, 7])
+        self.case.rows = self.random.choice(
+            [rows for rows in (1, 2, 3) if self.case.programs % rows == 0]
+        )
         names = self.programs[0]
         self.lines, self.programs = [], [dict(names) for _ in range(self.case.programs)]
-        self.attempt("pid = tl.program_id(0)")
+        row = f" + tl.program_id(1) * {self.case.grid[0]}" if self.case.rows > 1 else ""
+        self.attempt(f"pid = tl.program_id(0){row}")
 
     def end_early(self):
         """Returns from the kernel somewhere: what it does before has been found right already."""

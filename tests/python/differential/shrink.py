@@ -99,7 +99,7 @@ def simpler(case):
             options = {n: value for n, value in case.options.items() if n != name}
             yield dataclasses.replace(case, options=options)
     if case.programs > 1:
-        yield dataclasses.replace(case, programs=1)
+        yield dataclasses.replace(case, programs=1, rows=1)
     if case.shifted:
         yield dataclasses.replace(case, shifted=frozenset())
     for source in variants(case.source):
