@@ -39,6 +39,8 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
         shares.isPossible())
       shape.wordsBesideProducer = shares.ofProgram ? shares.ofProgram : target.threadWords;
   }
+  if (const MatrixProducts *products = target.matrixProducts())
+    shape.keepsSubnormals = products->keepsSubnormals();
   shape.matrixInstructions = [&target](tile::DotOp dot) { return matrixInstructions(dot, target); };
   if (const BufferProducts *products = target.bufferProducts()) {
     shape.bufferInstruction = [products](llvm::StringRef name) { return products->named(name); };

@@ -56,6 +56,8 @@ public:
   /// Rows and columns of the instructions that are to be taken where a product has as many; 0: the
   /// best.
   virtual int64_t preferredExtent() const { return 0; }
+  /// Whether subnormal halves, of f16 and of bf16, are multiplied as the numbers they are.
+  virtual bool keepsSubnormals() const = 0;
   /// Steps of the depth whose operands are read out of a buffer together: reads of neighbouring
   /// steps may become one. A power of two.
   virtual int64_t stepsReadTogether(const layout::MatrixInstruction &instruction) const {

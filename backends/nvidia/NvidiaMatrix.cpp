@@ -3,6 +3,7 @@
 #include "lang/layout/NvidiaMatrixInstructions.h"
 
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -141,8 +142,17 @@ NvidiaMatrixProducts::instructions(const layout::MatrixElements &elements) const
 }
 
 llvm::Value *NvidiaTf32Rounding::round(llvm::IRBuilderBase &builder, llvm::Value *value) const {
+  // What was a half has no digits to lose.
+  llvm::Value *source = value;
+  while (auto *same = llvm::dyn_cast<llvm::BitCastInst>(source))
+    source = same->getOperand(0);
+  if (auto *widened = llvm::dyn_cast<llvm::FPExtInst>(source))
+    if (llvm::Type *narrow = widened->getSrcTy(); narrow->isHalfTy() || narrow->isBFloatTy())
+      return value;
+  // One instruction (F2FP); ties away from zero, which older chips alone have, are four on any.
+  llvm::StringRef text = capability >= 90 ? "cvt.rn.tf32.f32 $0, $1;" : "cvt.rna.tf32.f32 $0, $1;";
   auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getFloatTy()}, false);
-  auto *assembly = llvm::InlineAsm::get(type, "cvt.rna.tf32.f32 $0, $1;", "=r,f", false);
+  auto *assembly = llvm::InlineAsm::get(type, text, "=r,f", false);
   return builder.CreateBitCast(builder.CreateCall(assembly, {value}), builder.getFloatTy());
 }
 

@@ -18,6 +18,7 @@ class NvidiaMatrixProducts final : public gpu::MatrixProducts {
 public:
   explicit NvidiaMatrixProducts(NvidiaArch arch) : arch(std::move(arch)) {}
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
+  bool keepsSubnormals() const override { return true; }
   llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
                                                const layout::MatrixInstruction &instruction,
                                                llvm::ArrayRef<llvm::Value *> a,
@@ -30,7 +31,11 @@ private:
 
 class NvidiaTf32Rounding final : public gpu::Tf32Rounding {
 public:
+  explicit NvidiaTf32Rounding(int capability) : capability(capability) {}
   llvm::Value *round(llvm::IRBuilderBase &builder, llvm::Value *value) const override;
+
+private:
+  int capability;
 };
 
 } // namespace sectile::nvidia

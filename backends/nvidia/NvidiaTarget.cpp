@@ -14,7 +14,7 @@ NvidiaTarget::NvidiaTarget(NvidiaArch arch)
                  .registerWords = 65536,
                  .threadWords = 255}),
       architecture(std::move(arch)), mathematics(architecture.capability), products(architecture),
-      engine(architecture.ptxVersion) {}
+      engine(architecture.ptxVersion), rounding(architecture.capability) {}
 
 void NvidiaTarget::declareKernel(llvm::Function &kernel, unsigned threads,
                                  const backends::CompileOptions &options) const {

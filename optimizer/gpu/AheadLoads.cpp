@@ -2,6 +2,7 @@
 
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/StageLoads.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -19,7 +20,14 @@ SmallVector<std::pair<LoadOp, std::string>> AheadLoads::choose() {
       left.push_back({load, std::move(whyNot)});
   if (!areByEngine())
     llvm::erase_if(left, [&](auto &one) { return considerBeside(one.first); });
+  given.keep(slice.given());
+  llvm::erase_if(left, [&](auto &one) { return llvm::is_contained(slice.given(), one.first); });
   return left;
+}
+
+bool AheadLoads::mayBeGiven(LoadOp load) {
+  return !load.getIsVolatile() && wordsPerThread(load.getType()) <= kMostGivenWords &&
+         writes.mayBePassedBy(load, assumed.apart) && given.add(load);
 }
 
 bool AheadLoads::areAllByEngine() {
@@ -27,7 +35,7 @@ bool AheadLoads::areAllByEngine() {
     if (std::string whyNot = consider(load);
         !whyNot.empty() && isa<RankedTensorType>(load.getType()))
       return false;
-  return areByEngine() && !areByThreads() && !areEdited();
+  return areByEngine() && !areByThreads() && !areEdited() && slice.given().empty();
 }
 
 bool AheadLoads::areByEngine() const {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "optimizer/gpu/AsyncLoads.h"
+#include "optimizer/gpu/GivenLoads.h"
 #include "optimizer/gpu/GpuPass.h"
 #include "optimizer/gpu/LoopSlice.h"
 
@@ -24,10 +25,13 @@ public:
   /// `writes` are the loop's, `allWrites` the kernel's.
   AheadLoads(mlir::scf::ForOp loop, const GpuShape &shape, const IndexAnalysis &analysis,
              const LoopWrites &writes, const LoopWrites &allWrites, GpuAssumptions &assumed)
-      : slice(loop), loop(loop), shape(shape), analysis(analysis), writes(writes),
+      : slice(loop, LoopSlice::Runs::Anywhere,
+              [this](tile::LoadOp load) { return mayBeGiven(load); }),
+        given(loop), loop(loop), shape(shape), analysis(analysis), writes(writes),
         allWrites(allWrites), assumed(assumed) {}
+  AheadLoads(const AheadLoads &) = delete;
 
-  /// Fills `loads` and `slice`. Returns the other loads, and why each stays as it is.
+  /// Fills `loads`, `slice` and `given`. Returns the other loads, and why each stays as it is.
   llvm::SmallVector<std::pair<tile::LoadOp, std::string>> choose();
   /// Leaves out again what is copied beside, and returns it.
   llvm::SmallVector<tile::LoadOp> dropBeside();
@@ -43,8 +47,12 @@ public:
   llvm::SmallVector<AsyncLoad, 2> loads;
   /// Computes their addresses and masks.
   LoopSlice slice;
+  /// The loads that these are made of.
+  GivenLoads given;
 
 private:
+  /// Whether the load can start earlier than those whose addresses are made of it.
+  bool mayBeGiven(tile::LoadOp load);
   /// Whether the program describes an array of theirs itself.
   bool areEdited() const;
   /// Why it stays as it is; empty: it goes to `loads`.

@@ -47,6 +47,8 @@ struct GpuShape {
   /// The matrix instructions for a product's elements, the preferred first; they outlive all that
   /// is compiled. Null: there are none.
   std::function<layout::MatrixInstructions(tile::DotOp)> matrixInstructions;
+  /// Whether the instructions multiply subnormal halves, of f16 and bf16, as the numbers they are.
+  bool keepsSubnormals = false;
   /// The instruction of that name that reads shared memory itself; null when the target has none.
   /// Null itself: the target has none at all.
   std::function<const layout::MatrixInstruction *(llvm::StringRef)> bufferInstruction;

@@ -37,6 +37,10 @@ bool LoopSlice::addTo(Parts &grown, Value value) {
   }
   if (grown.ops.contains(op))
     return true;
+  if (auto load = dyn_cast<tile::LoadOp>(op); load && mayBeGiven && mayBeGiven(load)) {
+    grown.given.insert(load);
+    return true;
+  }
   if (!mayRun(op))
     return false;
   // Of a branch, what is inside takes values, too.

@@ -7,11 +7,18 @@
 //     Value pointer = there.lookupOrDefault(load.getPtr());
 //     carried = slice.next(there);
 //   }
+//
+// Addresses may be made of what the loop loads (block tables, lists of rows). Where a user of the
+// slice can load that early, it is given to clones like a carried value: GivenLoads.
 #pragma once
+
+#include "lang/tile/TileDialect.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+
+#include <functional>
 
 namespace sectile::optimizer {
 
@@ -26,7 +33,10 @@ public:
   /// only where the iteration that they are of exists.
   enum class Runs { Anywhere, WhereItsIterationDoes };
 
-  explicit LoopSlice(mlir::scf::ForOp loop, Runs runs = Runs::Anywhere) : loop(loop), runs(runs) {}
+  /// `mayBeGiven` says which loads of the body clones can be given the results of; null: none.
+  explicit LoopSlice(mlir::scf::ForOp loop, Runs runs = Runs::Anywhere,
+                     std::function<bool(tile::LoadOp)> mayBeGiven = nullptr)
+      : loop(loop), runs(runs), mayBeGiven(std::move(mayBeGiven)) {}
 
   /// Adds what `values` need; null values need nothing. When that is more than arithmetic, adds
   /// nothing and returns false.
@@ -37,6 +47,8 @@ public:
   /// The loop's own values for carried values of the slice.
   llvm::SmallVector<mlir::Value> carried() const;
   bool has(mlir::Operation *op) const { return parts.ops.contains(op); }
+  /// The loads whose results clones are given, by `clone`'s last argument.
+  llvm::ArrayRef<tile::LoadOp> given() const { return parts.given.getArrayRef(); }
   /// Erases those of the slice's operations that have no use; the slice is of no use then.
   void eraseUnused();
   /// What the slice takes from outside of the loop, but for initial().
@@ -54,6 +66,7 @@ private:
     llvm::SetVector<mlir::Operation *> ops;
     llvm::SetVector<unsigned> carried; // numbers of iteration arguments
     llvm::SetVector<mlir::Value> outside;
+    llvm::SetVector<tile::LoadOp> given;
   };
   /// Whether clones of the operation may run where they do: it is pure, or a branch of such.
   bool mayRun(mlir::Operation *op) const;
@@ -61,6 +74,7 @@ private:
 
   mlir::scf::ForOp loop;
   Runs runs;
+  std::function<bool(tile::LoadOp)> mayBeGiven;
   Parts parts;
 };
 

@@ -11,6 +11,7 @@
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
 #include "optimizer/gpu/MergeReductions.h"
+#include "optimizer/gpu/NarrowOperands.h"
 #include "optimizer/gpu/OrderProducts.h"
 #include "optimizer/gpu/OrderStores.h"
 #include "optimizer/gpu/OverlapProducts.h"
@@ -42,6 +43,8 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   if (!options.shape.fixedOrders)
     passes.addPass(createMergeReductions());
   passes.addPass(createWidenSums());
+  if (options.shape.keepsSubnormals)
+    passes.addPass(createNarrowOperands());
   // Then layouts, because all others look at them.
   add(createAssignLayouts(options));
   // Copies of cheap values and recomputed ones may equal values that exist already.
@@ -127,6 +130,7 @@ void registerGpuPasses() {
   std::call_once(once, [] {
     registerPass([] { return createMergeReductions(); });
     registerPass([] { return createWidenSums(); });
+    registerPass([] { return createNarrowOperands(); });
     registerPass([] { return createAssignLayouts(); });
     registerPass([] { return createStartProducts(); });
     registerPass([] { return createMakePersistent(); });

@@ -70,22 +70,47 @@ private:
       AsyncCommitOp::create(builder, loop.getLoc());
   }
 
-  /// Starts the copies of the loop's first iterations, and returns the slice's values for those
-  /// that follow.
-  SmallVector<Value> startFirst(LoopExtent &extent) {
+  /// Values that the loop carries for the next round that copies start of: the slice's, and what
+  /// its addresses are given.
+  struct Ahead {
+    SmallVector<Value> slice;
+    GivenLoads::State given;
+
+    SmallVector<Value> all() const {
+      SmallVector<Value> values(slice);
+      llvm::append_range(values, given.all());
+      return values;
+    }
+    /// As many values as `all` has.
+    void setAll(ValueRange values) {
+      slice.assign(values.begin(), values.begin() + slice.size());
+      given.setAll(values.drop_front(slice.size()));
+    }
+  };
+
+  /// Starts the copies of the loop's first iterations, and returns the values for those that
+  /// follow.
+  Ahead startFirst(LoopExtent &extent) {
     Location place = loop.getLoc();
     Value index = loop.getLowerBound(), exists = extent.hasFirst(builder);
-    SmallVector<Value> ahead = slice.initial();
+    Ahead ahead{slice.initial(), given.initial()};
+    loadGiven(index, exists, ahead);
     for (int64_t stage = 0; stage < distance(); ++stage) {
-      IRMapping there = slice.clone(builder, index, ahead);
+      IRMapping there = slice.clone(builder, index, ahead.slice, given.results(ahead.given));
       startCopies(there, sameStages(constant(builder.getI32Type(), stage)), exists);
-      ahead = slice.next(there);
-      if (stage + 1 == distance())
+      ahead.slice = slice.next(there);
+      if (stage + 1 == distance() && given.isEmpty())
         break;
       exists = arith::AndIOp::create(builder, place, exists, extent.hasNext(builder, index));
       index = arith::AddIOp::create(builder, place, index, loop.getStep());
+      loadGiven(index, exists, ahead);
     }
     return ahead;
+  }
+
+  void loadGiven(Value index, Value exists, Ahead &ahead) {
+    if (!given.isEmpty())
+      given.load(builder, index, exists, ahead.given);
   }
 
   /// Starts the copies of the nest's first iterations, and returns the position behind them. They
@@ -324,6 +349,7 @@ private:
     if (!producer)
       extent.emplace(builder, loop, distance());
     NestPosition position, crossing;
+    Ahead ahead;
     SmallVector<Value> running;
     if (producer) {
       running = firstOfRings();
@@ -333,7 +359,8 @@ private:
       crossing = nest->behind(builder, position);
       running = position.ofInner();
     } else {
-      running = startFirst(*extent);
+      ahead = startFirst(*extent);
+      running = ahead.all();
     }
     const size_t aheadCount = producer ? 0 : running.size();
     // The stages that are read and written, and the parity of the phase that is read.
@@ -425,9 +452,15 @@ private:
         return;
       }
       Value later = extent->later(builder, now), exists = extent->hasLater(builder, now);
-      IRMapping there = slice.clone(builder, later, at);
+      ahead.setAll(at);
+      IRMapping there = slice.clone(builder, later, ahead.slice, given.results(ahead.given));
       startCopies(there, write, exists);
-      aheadNext = slice.next(there);
+      ahead.slice = slice.next(there);
+      if (!given.isEmpty()) {
+        exists = arith::AndIOp::create(builder, place, exists, extent->hasNext(builder, later));
+        loadGiven(arith::AddIOp::create(builder, place, later, loop.getStep()), exists, ahead);
+      }
+      aheadNext = ahead.all();
     };
     // Before the product where that is possible: they have a round more to arrive.
     if (!meetsTwice && !first)
@@ -554,6 +587,11 @@ private:
     }
     loop.replaceAllUsesWith(results);
     loop.erase();
+    // What the round's own addresses were made of is not to be loaded again for nothing.
+    if (!given.isEmpty())
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*made.getBody())))
+        if (isOpTriviallyDead(&op))
+          op.erase();
     if (nest && !producer) {
       builder.setInsertionPointToStart(outer.getBody());
       nest->reuse(builder, position);

@@ -3,7 +3,7 @@
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/CheapValues.h"
-#include "optimizer/gpu/LoopSlice.h"
+#include "optimizer/gpu/GivenLoads.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/ThreadWork.h"
 
@@ -79,8 +79,10 @@ class LoopPrefetcher {
 public:
   LoopPrefetcher(scf::ForOp loop, const GpuShape &shape, const LoopWrites &writes,
                  SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks)
-      : loop(loop), shape(shape), writes(writes), apart(apart), remarks(remarks), slice(loop),
-        builder(loop) {}
+      : loop(loop), shape(shape), writes(writes), apart(apart), remarks(remarks),
+        slice(loop, LoopSlice::Runs::Anywhere, [this](LoadOp load) { return mayBeGiven(load); }),
+        given(loop), builder(loop) {}
+  LoopPrefetcher(const LoopPrefetcher &) = delete;
 
   /// Returns the programs that a multiprocessor should have room for; 0 when nothing changed.
   int64_t run(const CheapValues &cheap, const IndexAnalysis &analysis) {
@@ -93,12 +95,18 @@ public:
         return stay(load, kAddressNeedsIteration);
       loads.push_back(load);
     }
+    given.keep(slice.given());
+    // They are loaded for others, and wait one round more for their own.
+    llvm::erase_if(loads, [&](LoadOp load) { return isGiven(load); });
     int64_t programs = roomIfItPays(cheap, analysis);
     if (!programs)
       return stay({}, whyNot);
     for (LoadOp load : loads)
       note(load, "pipelined", "1 iteration ahead, in registers",
            {{"iterations_ahead", 1}, {"through_shared_memory", 0}});
+    for (LoadOp load : slice.given())
+      note(load, "pipelined", "2 iterations ahead, in registers: addresses are made of it",
+           {{"iterations_ahead", 2}, {"through_shared_memory", 0}});
     for (const AsyncLoad &copy : copies)
       note(copy.load, "pipelined", "1 iteration ahead, through 2 stages in shared memory",
            {{"iterations_ahead", 1}, {"stages", 2}, {"through_shared_memory", 1}});
@@ -113,6 +121,14 @@ public:
   }
 
 private:
+  /// Whether the load can start two rounds ahead, since addresses are made of it.
+  bool mayBeGiven(LoadOp load) {
+    SmallVector<ApartArguments> dropped; // it is asked for as one of the loop's loads, too
+    return wordsPerThread(load.getType()) <= kMostGivenWords &&
+           writes.mayBePassedBy(load, dropped) && given.add(load);
+  }
+  bool isGiven(LoadOp load) const { return llvm::is_contained(slice.given(), load); }
+
   void note(LoadOp load, StringRef kind, std::string text,
             std::initializer_list<std::pair<const char *, int64_t>> numbers = {}) {
     addRemark(remarks, load.getLoc(), kind, std::move(text), numbers);
@@ -136,13 +152,17 @@ private:
       if (layoutOf(load.getType()))
         bytes += wordsPerThread(load.getType()) * 4 * shape.threadCount();
     }
+    for (LoadOp load : slice.given())
+      ahead += 2 * wordsPerThread(load.getType());
     int64_t now = kOtherWords + peakWords(loop, cheap), then = now + ahead;
     auto room = [&](int64_t words) {
       int64_t programs = shape.registerWords / (shape.threadCount() * words);
       return std::clamp<int64_t>(programs, 1, kUsualPrograms);
     };
     bool isAlone = room(now) == 1;
-    if (!isAlone && room(now) * bytes >= kBytesInFlight) {
+    // Where addresses are loaded first, tiles are under way half of the time.
+    const int64_t wanted = given.isEmpty() ? kBytesInFlight : 2 * kBytesInFlight;
+    if (!isAlone && room(now) * bytes >= wanted) {
       whyNot = "about " + std::to_string(room(now)) + " programs fit on a multiprocessor, and " +
                std::to_string(room(now) * bytes) + " bytes are under way without this";
       return 0;
@@ -184,38 +204,60 @@ private:
     return true;
   }
 
-  /// The loads of the iteration of `index`, where it `exists`; `carried` becomes the next one's.
-  SmallVector<Value> load(Value index, SmallVector<Value> &carried, Value exists, Value stage) {
-    IRMapping there = slice.clone(builder, index, carried);
+  /// What is carried from round to round: values of the slice, results of loads, and what addresses
+  /// of the round behind are made of.
+  struct Ahead {
+    SmallVector<Value> slice, loaded, loadedGiven;
+    GivenLoads::State given;
+
+    SmallVector<Value> all() const {
+      SmallVector<Value> values(slice);
+      llvm::append_range(values, loaded);
+      llvm::append_range(values, loadedGiven);
+      llvm::append_range(values, given.all());
+      return values;
+    }
+    /// As many values as `all` has.
+    void setAll(ValueRange values) {
+      for (SmallVector<Value> *part : {&slice, &loaded, &loadedGiven}) {
+        part->assign(values.begin(), values.begin() + part->size());
+        values = values.drop_front(part->size());
+      }
+      given.setAll(values);
+    }
+  };
+
+  /// Loads what the iteration of `index` needs, where it `exists`.
+  void load(Value index, Ahead &ahead, Value exists, Value stage, LoopExtent &extent) {
+    IRMapping there = slice.clone(builder, index, ahead.slice, given.results(ahead.given));
     for (const AsyncLoad &copy : copies)
       startCopy(builder, copy, there, stage, exists);
     if (!copies.empty())
       AsyncCommitOp::create(builder, loop.getLoc());
-    SmallVector<Value> loaded;
-    for (LoadOp load : loads) {
-      Location place = load.getLoc();
-      Value pointer = there.lookupOrDefault(load.getPtr()), mask = exists;
-      if (isa<RankedTensorType>(pointer.getType()))
-        mask = SplatOp::create(builder, place, maskOf(pointer.getType()), exists);
-      if (Value own = load.getMask())
-        mask = arith::AndIOp::create(builder, place, there.lookupOrDefault(own), mask);
-      auto ahead = cast<LoadOp>(builder.clone(*load, there));
-      ahead.getMaskMutable().assign(mask);
-      loaded.push_back(ahead);
-    }
-    carried = slice.next(there);
-    return loaded;
+    ahead.loaded.clear();
+    for (LoadOp load : loads)
+      ahead.loaded.push_back(emitLoadAhead(builder, load, there, exists));
+    ahead.slice = slice.next(there);
+    ahead.loadedGiven = ahead.given.loaded;
+    if (given.isEmpty())
+      return;
+    Location place = loop.getLoc();
+    exists = arith::AndIOp::create(builder, place, exists, extent.hasNext(builder, index));
+    given.load(builder, arith::AddIOp::create(builder, place, index, loop.getStep()), exists,
+               ahead.given);
   }
 
   void rewrite() {
     LoopExtent extent(builder, loop, 1);
     Value zero = number(0), one = number(1);
-    SmallVector<Value> carried = slice.initial();
-    SmallVector<Value> loaded = load(loop.getLowerBound(), carried, extent.hasFirst(builder), zero);
+    Ahead ahead{slice.initial(), {}, {}, given.initial()};
+    Value hasFirst = extent.hasFirst(builder);
+    if (!given.isEmpty())
+      given.load(builder, loop.getLowerBound(), hasFirst, ahead.given);
+    load(loop.getLowerBound(), ahead, hasFirst, zero, extent);
 
     SmallVector<Value> initial(loop.getInitArgs());
-    llvm::append_range(initial, carried);
-    llvm::append_range(initial, loaded);
+    llvm::append_range(initial, ahead.all());
     initial.push_back(zero);
     scf::ForOp made = rebuildLoop(builder, loop, initial);
     unsigned ownCount = loop.getNumRegionIterArgs();
@@ -228,16 +270,17 @@ private:
       AsyncWaitOp::create(builder, loop.getLoc(), builder.getI32IntegerAttr(0));
       BarrierOp::create(builder, loop.getLoc(), /*sharedOnly=*/true);
     }
-    SmallVector<Value> aheadCarried(arguments.slice(ownCount, carried.size()));
-    SmallVector<Value> ahead = load(extent.later(builder, index), aheadCarried,
-                                    extent.hasLater(builder, index), otherStage);
-
+    ahead.setAll(ValueRange(arguments).drop_front(ownCount).drop_back());
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), index);
     for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), arguments))
       mapping.map(from, to);
-    for (auto [from, to] : llvm::zip(loads, arguments.drop_front(ownCount + carried.size())))
+    for (auto [from, to] : llvm::zip(loads, ahead.loaded))
       mapping.map(from.getResult(), to);
+    for (auto [from, to] : llvm::zip(slice.given(), ahead.loadedGiven))
+      mapping.map(LoadOp(from).getResult(), to);
+    load(extent.later(builder, index), ahead, extent.hasLater(builder, index), otherStage, extent);
+
     llvm::SmallDenseMap<Operation *, Value> buffers;
     for (AsyncLoad &copy : copies)
       buffers[copy.load] = copy.buffer;
@@ -252,8 +295,7 @@ private:
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
-    llvm::append_range(yielded, aheadCarried);
-    llvm::append_range(yielded, ahead);
+    llvm::append_range(yielded, ahead.all());
     yielded.push_back(otherStage);
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, loop.getLoc(), yielded);
@@ -278,6 +320,7 @@ private:
   lang::Remarks &remarks;
   std::string whyNot;
   LoopSlice slice;
+  GivenLoads given; // what addresses of others are made of
   OpBuilder builder;
   SmallVector<LoadOp, 4> loads;     // wait in registers
   SmallVector<AsyncLoad, 4> copies; // wait in shared memory

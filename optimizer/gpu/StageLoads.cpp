@@ -6,7 +6,7 @@
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/DotLayouts.h"
-#include "optimizer/gpu/LoopSlice.h"
+#include "optimizer/gpu/GivenLoads.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/ThreadWork.h"
 
@@ -336,17 +336,7 @@ private:
         loaded.push_back({});
         continue;
       }
-      auto ahead = cast<LoadOp>(builder.clone(*load, there));
-      if (exists) {
-        builder.setInsertionPoint(ahead);
-        Value mask =
-            SplatOp::create(builder, load.getLoc(), maskOf(ahead.getPtr().getType()), exists);
-        if (Value own = ahead.getMask())
-          mask = arith::AndIOp::create(builder, load.getLoc(), own, mask);
-        ahead.getMaskMutable().assign(mask);
-        builder.setInsertionPointAfter(ahead);
-      }
-      loaded.push_back(ahead);
+      loaded.push_back(emitLoadAhead(builder, load, there, exists));
     }
     if (hasCopies())
       AsyncCommitOp::create(builder, loop.getLoc());

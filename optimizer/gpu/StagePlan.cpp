@@ -44,6 +44,11 @@ bool StagePlan::decide() {
   leaveToProducer();
   for (const AsyncLoad &ahead : loads)
     notePipelined(ahead);
+  for (LoadOp load : slice.given())
+    addRemark(assumed.remarks, load.getLoc(), "pipelined",
+              std::to_string(distance() + 1) +
+                  " iterations ahead, in registers: addresses are made of it",
+              {{"iterations_ahead", distance() + 1}, {"through_shared_memory", 0}});
   return true;
 }
 
@@ -168,6 +173,8 @@ void StagePlan::leaveToProducer() {
               "threads that multiply start its copies: " + whyNot);
     producer.reset(); // whose text it may have been
   };
+  if (!given.isEmpty())
+    return refuse("what its addresses are made of is loaded in the loop");
   if (words + kOtherWords > shape.wordsBesideProducer)
     return refuse("a thread would hold " + std::to_string(words) +
                   " registers of sums and operands at once, and has " +
@@ -238,6 +245,8 @@ void StagePlan::goOnAcrossRounds() {
     return;
   nest.emplace(outer, loop, slice);
   std::string whyNot = nest->whyNot();
+  if (whyNot.empty() && !given.isEmpty())
+    whyNot = "what its addresses are made of is loaded in the loop";
   if (whyNot.empty() && chosen.areBehindStores())
     whyNot = "the engine is to see what is stored in front of it";
   if (whyNot.empty() && llvm::any_of(loads, [&](const AsyncLoad &ahead) {

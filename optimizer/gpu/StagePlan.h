@@ -29,7 +29,7 @@ public:
             GpuAssumptions &assumed)
       : loop(loop), shape(shape), askedStages(stageCount), stageCount(stageCount), assumed(assumed),
         room(loop, shape, analysis), chosen(loop, shape, analysis, writes, allWrites, assumed),
-        loads(chosen.loads), slice(chosen.slice) {}
+        loads(chosen.loads), slice(chosen.slice), given(chosen.given) {}
 
   /// Returns whether any load runs ahead; remarks on those that do and do not.
   bool decide();
@@ -66,6 +66,7 @@ public:
   AheadLoads chosen;
   llvm::SmallVectorImpl<AsyncLoad> &loads;
   LoopSlice &slice;
+  GivenLoads &given;
   std::optional<CarriedProduct> inFlight;
   std::optional<DelayedProduct> delayed;
   llvm::SmallVector<tile::DotAsyncOp, 2> lasting; // products that go on into the next round

@@ -81,6 +81,7 @@ public:
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override {
     return layout::instructionsFor(table, elements);
   }
+  bool keepsSubnormals() const override { return true; }
 
   llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
                                                const MatrixInstruction &instruction,

@@ -208,14 +208,26 @@ class Products:
         where = f"{inner}[None, :]" if turned else f"{inner}[:, None]"
         right_mask = f", mask=({where} < depth - {i}), other=0" if masked else ""
         increments = roll() < 0.5
+        # Through a table: where a block lies, or each row of the right operand, is loaded in the round.
+        table = choose(["blocks", "rows"]) if not increments and roll() < 0.4 else ""
+        block, named = f"{i} // {k}", self.fresh()
 
         def step(pointer, by):
-            return pointer if increments else f"{pointer} + {i} // {k} * {by}"
+            return pointer if increments else f"{pointer} + {block} * {by}"
 
-        body = [
-            f"{i} = tl.cast({wide}, tl.int32)",
+        body = [f"{i} = tl.cast({wide}, tl.int32)"]
+        if table == "blocks":
+            known = f", mask={i} < {choose(['depth', 'depth - 1'])}, other=1" if roll() < 0.4 else ""
+            body.append(f"{named} = tl.load({self.array('x', 'int32')} + {block}{known}) & 3")
+            block = named
+        right_pointers = step(pb, right_step)
+        if table == "rows" and not turned:
+            known = f", mask={inner} < depth - {i}, other=0" if masked else ""
+            body.append(f"{named} = tl.load({self.array('x', 'int32')} + {i} + {inner}{known}) & 31")
+            right_pointers = f"{b} + {base}({named}[:, None] * {n} + {columns}[None, :])"
+        body += [
             f"{va} = tl.load({step(pa, left_step)}{left_mask})",
-            f"{vb} = tl.load({step(pb, right_step)}{right_mask})",
+            f"{vb} = tl.load({right_pointers}{right_mask})",
         ]
         if left_source != dtype:
             body.append(f"{va} = tl.cast({va}, tl.{dtype})")
@@ -232,6 +244,36 @@ class Products:
         if increments:
             body += [f"{pa} += {left_step}", f"{pb} += {right_step}"]
         if not self.attempt(*lines, *("    " + line for line in body)):
+            return None
+        self.pool.append(acc)
+        return acc
+
+    def gathered(self):
+        """A sum of rows that a table names, without products of matrices: addresses wait for what is loaded."""
+        choose, roll = self.random.choice, self.random.random
+        n, d = choose([1, 4, 16, 32, 17]), choose([8, 16, 64, 128, 33])
+        total = self.case.scalars["depth"]
+        if total > 8 * n:
+            return None
+        array, table = self.array("x", choose(["float16", "float32", "int8"])), self.array("x", "int32")
+        acc, i, rows, value = (self.fresh() for _ in range(4))
+        inner, columns = f"tl.arange(0, {n})", f"tl.arange(0, {d})"
+        inside = f"{inner} < depth - {i}"
+        body = [
+            f"{rows} = tl.load({table} + {i} + {inner}, mask={inside}, other=0) & {choose([7, 31])}",
+            f"{value} = tl.load({array} + {rows}[:, None] * {d} + {columns}[None, :], mask=({inside})[:, None], other=0)",
+            f"{acc} += tl.sum(tl.cast({value}, tl.float32), 0)",
+        ]
+        if roll() < 0.3:
+            body.append(f"{acc} += tl.cast(tl.sum({rows}), tl.float32) * 0.125")
+        if roll() < 0.3:  # one number for the round
+            body[0] = f"{rows} = (tl.load({table} + {i}) & 7) + {inner}"
+        lines = [
+            f"{acc} = tl.zeros([{d}], tl.float32)",
+            f"for {i} in range(0, depth, {n}):",
+            *("    " + line for line in body),
+        ]
+        if not self.attempt(*lines):
             return None
         self.pool.append(acc)
         return acc

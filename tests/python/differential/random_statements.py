@@ -17,13 +17,13 @@ class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Comb
         "elementwise": dict(load=2, unary=4, binary=5, map=1, slice=1, compare=2, convert=4, store=1, repeat=1),
         "reduce": dict(load=2, binary=3, unary=2, combine=2, reduce=5, extremum_beside_nan=2, scan=2, convert=1, store=1, repeat=1),
         "combine": dict(load=2, binary=2, convert=1, combine=6, map=2, rearrange=1, loop=1, store=1),
-        "memory": dict(load=4, repeat=4, reread=2, binary=2, across=2, reduce=1, convert=2, rearrange=2, store=2),
+        "memory": dict(gathered=1, load=4, repeat=4, reread=2, binary=2, across=2, reduce=1, convert=2, rearrange=2, store=2),
         "scan": dict(load=2, binary=3, scan=5, combine=2, reduce=1, order=2, store=1),
         "shape": dict(load=2, binary=3, across=2, rearrange=6, slice=2, combine=1, reduce=1, store=1, convert=1),
         "dot": dict(load=1, dot=4, binary=2, unary=1, rearrange=1, reduce=1, store=1),
         "scaled": dict(dot_scaled=4, load=1, binary=2, unary=1, rearrange=1, reduce=1, store=1),
         "libdevice": dict(load=2, libdevice=7, binary=2, convert=1, reduce=1, store=1),
-        "matmul": dict(matmul=3, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
+        "matmul": dict(matmul=3, gathered=1, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "matmul_of_blocks": dict(matmul_of_blocks=4, matmul=1, block_load=1, binary=1, reduce=1, store=1),
         "lone_product": dict(binary=2, unary=1, reduce=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
@@ -43,7 +43,7 @@ class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Comb
     def statements(self, profile, count):
         kinds = dict(self.PROFILES[profile])
         if self.depth > 2:
-            for kind in ("loop", "branch", "matmul", "matmul_of_blocks", "attention"):
+            for kind in ("loop", "branch", "gathered", "matmul", "matmul_of_blocks", "attention"):
                 kinds.pop(kind, None)
         for _ in range(count):
             kind = self.random.choices(list(kinds), list(kinds.values()))[0]

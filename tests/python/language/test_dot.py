@@ -98,6 +98,77 @@ def test_other_types(name, out_name):
     )
 
 
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(16, 16, 16), (64, 64, 64), (33, 40, 50)])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_widened_halves_lose_nothing(name, shape, is_turned):
+    """Products of halves are exact in f32, those of subnormal ones included, however they are multiplied."""
+
+    @st.jit
+    def kernel(
+        a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, T: tl.constexpr
+    ):
+        a = tl.load(a_ptr + index_2d(M, K)).to(tl.float32)
+        if T:
+            b = tl.trans(tl.load(b_ptr + index_2d(N, K)).to(tl.float32))
+        else:
+            b = tl.load(b_ptr + index_2d(K, N)).to(tl.float32)
+        tl.store(out_ptr + index_2d(M, N), tl.dot(a, b))
+
+    M, N, K = shape
+    a, b = random(name, (M, K), 1), random(name, (K, N), 2)
+    a[::3] *= np.float32(2.0**-16 if name == "float16" else 2.0**-127)
+    out = np.empty((M, N), np.float32)
+    kernel[(1,)](a, np.ascontiguousarray(b.T) if is_turned else b, out, M, N, K, is_turned)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    bound = 4 * (K + 2) * 2.0**-24 * (np.abs(a) @ np.abs(b)) + 2.0**-149 * K
+    assert (np.abs(out - a @ b) <= bound).all()
+
+
+def products_of_ptx(left, right, chip):
+    """The instructions of a kernel that multiplies tiles of 64x64, each loaded as one type and widened to f32."""
+
+    @st.jit
+    def kernel(a_ptr, b_ptr, out_ptr):
+        at = index_2d(64, 64)
+        a = tl.load(a_ptr + at).to(tl.float32)
+        b = tl.load(b_ptr + at).to(tl.float32)
+        tl.store(out_ptr + at, tl.dot(a, b))
+
+    signature = {"a_ptr": f"*{left}:16", "b_ptr": f"*{right}:16", "out_ptr": "*fp32:16"}
+    ptx = st.compile(kernel, signature=signature, target=f"cuda:{chip}", num_warps=4).asm["ptx"]
+    return {line.split()[0] for line in ptx.splitlines() if "mma" in line or "tf32" in line}
+
+
+@pytest.mark.parametrize(
+    "left, right, chip, instruction, rounding",
+    [
+        ("fp16", "fp16", 80, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", None),
+        ("bf16", "bf16", 80, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", None),
+        ("fp16", "bf16", 80, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", None),
+        (
+            "fp16",
+            "fp32",
+            80,
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+            "cvt.rna.tf32.f32",
+        ),
+        ("fp16", "fp16", 90, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16", None),
+        (
+            "fp32",
+            "fp16",
+            90,
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+            "cvt.rn.tf32.f32",
+        ),
+    ],
+)
+def test_instructions_of_widened_operands(left, right, chip, instruction, rounding):
+    found = products_of_ptx(left, right, chip)
+    assert any(text.startswith(instruction) for text in found)
+    assert {text for text in found if text.startswith("cvt")} == ({rounding} if rounding else set())
+
+
 def test_accumulator_in_a_loop_with_transposed_operand(device):
     @st.jit
     def kernel(a_ptr, b_ptr, out_ptr, K, M: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr):
