@@ -479,11 +479,12 @@ def attention_of_blocks(
 
 @dsl.jit
 def decode(
-    q, k, v, parts, tops, length, scale, GROUP: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr, BN: tl.constexpr,
-    BLOCKS: tl.constexpr,
+    q, k, v, table, parts, tops, length, scale, GROUP: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr,
+    BN: tl.constexpr, BLOCKS: tl.constexpr, TABLE: tl.constexpr,
 ):  # fmt: skip
     """One query of each of GROUP heads, which share keys and values of length x D, on a part of these: what the part
-    gives, normalised, and the logarithm to base 2 of its weights' sum. Where BLOCKS, k and v are tensor descriptors.
+    gives, normalised, and the logarithm to base 2 of its weights' sum. Where BLOCKS, k and v are tensor descriptors;
+    where TABLE, the table says which row each of them is.
     """
     head, part, span = tl.program_id(0), tl.program_id(1), tl.cdiv(length, tl.num_programs(1))
     span = tl.cdiv(span, BN) * BN
@@ -498,7 +499,10 @@ def decode(
     mixed = tl.zeros((ROWS, D), tl.float32)
     for start in range(part * span, min(part * span + span, length), BN):
         n = start + tl.arange(0, BN)
-        columns = (head * length + n)[:, None] * D + d[None, :]
+        rows = head * length + n
+        if TABLE:
+            rows = tl.load(table + rows, mask=n < length, other=0)
+        columns = rows[:, None] * D + d[None, :]
         if BLOCKS:
             keys = k.load([head * length + start, 0])
         else:

@@ -527,9 +527,14 @@ class Benchmark:
         some = slice(0, heads, 16)
         scores = q[some].double() @ k[some].double().mT / depth**0.5
         expected = scores.softmax(-1) @ v[some].double()
-        for blocks in (False, True):
+        # Pages of 16 rows, of which each head has those of its sequence in some order.
+        order = torch.stack([torch.randperm(length // 16, device="cuda") for _ in range(heads)])
+        order += length // 16 * torch.arange(heads, device="cuda")[:, None]
+        table = (order[:, :, None] * 16 + torch.arange(16, device="cuda")).int()
+        for way in ("", "blocks", "table"):
+            blocks, through_table = way == "blocks", way == "table"
 
-            def launch(module, configuration, blocks=blocks):
+            def launch(module, configuration, blocks=blocks, through_table=through_table):
                 rows, block_n, warps, stages, split = configuration
                 parts = torch.empty(heads, split, group, depth, device="cuda")
                 tops = torch.empty(heads, split, group, device="cuda")
@@ -539,14 +544,14 @@ class Benchmark:
                     describe = importlib.import_module(tools).TensorDescriptor.from_tensor
                     keys, values = (describe(x.view(-1, depth), [block_n, depth]) for x in (k, v))
                 module.decode[(heads, split)](
-                    q, keys, values, parts, tops, length, depth**-0.5 * LOG2_E, GROUP=group, ROWS=rows, D=depth,
-                    BN=block_n, BLOCKS=blocks, num_warps=warps, num_stages=stages, **self.options_for(module),
+                    q, keys, values, table, parts, tops, length, depth**-0.5 * LOG2_E, GROUP=group, ROWS=rows, D=depth,
+                    BN=block_n, BLOCKS=blocks, TABLE=through_table, num_warps=warps, num_stages=stages, **self.options_for(module),
                 )  # fmt: skip
                 module.combine[(heads, group)](
                     out, parts, tops, GROUP=group, D=depth, PARTS=split, num_warps=1
                 )
 
-            what = f"decoding f16 d128 16x32768{' (blocks)' if blocks else ''}"
+            what = f"decoding f16 d128 16x32768{f' ({way})' if way else ''}"
             self.compare(
                 what, lambda: torch.neg(k, out=copied), launch, DECODING, out, expected, 2e-3, 2 * k.nbytes, 0.85,
                 pick=lambda out: out[some], unit="TB/s",

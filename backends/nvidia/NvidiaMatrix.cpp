@@ -4,6 +4,7 @@
 
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -141,14 +142,19 @@ NvidiaMatrixProducts::instructions(const layout::MatrixElements &elements) const
   return layout::instructionsFor(layout::mmaSyncInstructions(), elements);
 }
 
+/// Whether a number was widened from f16 or bf16, in registers.
+static bool wasHalf(llvm::Value *value) {
+  using namespace llvm::PatternMatch;
+  while (auto *same = llvm::dyn_cast<llvm::BitCastInst>(value))
+    value = same->getOperand(0);
+  auto *widened = llvm::dyn_cast<llvm::FPExtInst>(value);
+  const bool isOfF16 = widened && widened->getSrcTy()->isHalfTy();
+  return isOfF16 || match(value, m_Shl(m_Value(), m_SpecificInt(16)));
+}
+
 llvm::Value *NvidiaTf32Rounding::round(llvm::IRBuilderBase &builder, llvm::Value *value) const {
-  // What was a half has no digits to lose.
-  llvm::Value *source = value;
-  while (auto *same = llvm::dyn_cast<llvm::BitCastInst>(source))
-    source = same->getOperand(0);
-  if (auto *widened = llvm::dyn_cast<llvm::FPExtInst>(source))
-    if (llvm::Type *narrow = widened->getSrcTy(); narrow->isHalfTy() || narrow->isBFloatTy())
-      return value;
+  if (wasHalf(value)) // which has no digits to lose
+    return value;
   // One instruction (F2FP); ties away from zero, which older chips alone have, are four on any.
   llvm::StringRef text = capability >= 90 ? "cvt.rn.tf32.f32 $0, $1;" : "cvt.rna.tf32.f32 $0, $1;";
   auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getFloatTy()}, false);

@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t kOtherWords = 16;
 /// Programs of a multiprocessor that a loop over rows is launched for, as a rule.
 constexpr int64_t kUsualPrograms = 4;
+/// The most that any GPU runs.
+constexpr int64_t kMostPrograms = 32;
 /// Bytes that a multiprocessor must be waiting for at any time to get all that memory can give.
 constexpr int64_t kBytesInFlight = 48 << 10;
 /// Iterations under way: the one that computes, and the one whose loads it does not wait for.
@@ -155,16 +157,19 @@ private:
     for (LoadOp load : slice.given())
       ahead += 2 * wordsPerThread(load.getType());
     int64_t now = kOtherWords + peakWords(loop, cheap), then = now + ahead;
-    auto room = [&](int64_t words) {
+    auto roomFor = [&](int64_t words, int64_t most) {
       int64_t programs = shape.registerWords / (shape.threadCount() * words);
-      return std::clamp<int64_t>(programs, 1, kUsualPrograms);
+      return std::clamp<int64_t>(programs, 1, most);
     };
+    auto room = [&](int64_t words) { return roomFor(words, kUsualPrograms); };
     bool isAlone = room(now) == 1;
-    // Where addresses are loaded first, tiles are under way half of the time.
-    const int64_t wanted = given.isEmpty() ? kBytesInFlight : 2 * kBytesInFlight;
-    if (!isAlone && room(now) * bytes >= wanted) {
-      whyNot = "about " + std::to_string(room(now)) + " programs fit on a multiprocessor, and " +
-               std::to_string(room(now) * bytes) + " bytes are under way without this";
+    // Where addresses are loaded first, tiles are under way half of the time. Lists of rows are
+    // read by as many programs as there is room for.
+    const int64_t usual = given.isEmpty() ? room(now) : roomFor(now, kMostPrograms),
+                  wanted = given.isEmpty() ? kBytesInFlight : 2 * kBytesInFlight;
+    if (!isAlone && usual * bytes >= wanted) {
+      whyNot = "about " + std::to_string(usual) + " programs fit on a multiprocessor, and " +
+               std::to_string(usual * bytes) + " bytes are under way without this";
       return 0;
     }
     // A few values can be computed again where they are used.
@@ -373,13 +378,22 @@ void PrefetchLoads::runOnOperation() {
   });
   if (loops.empty())
     return;
+  // Products elsewhere have registers of their own, of which the loops' programs say nothing.
+  const bool multiplies = function
+                              .walk([](Operation *op) {
+                                return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt()
+                                                                  : WalkResult::advance();
+                              })
+                              .wasInterrupted();
   PointerProvenance provenance(function);
   CheapValues cheap(function);
   IndexAnalysis analysis(function);
   for (scf::ForOp loop : loops) {
     LoopWrites writes(loop, provenance, options.argumentsOverlap);
     LoopPrefetcher prefetcher(loop, shape(), writes, assumed().apart, assumed().remarks);
-    assumed().programs = std::max(assumed().programs, prefetcher.run(cheap, analysis));
+    const int64_t programs = prefetcher.run(cheap, analysis);
+    if (!multiplies)
+      assumed().programs = std::max(assumed().programs, programs);
   }
 }
 

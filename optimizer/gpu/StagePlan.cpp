@@ -36,6 +36,7 @@ bool StagePlan::decide() {
       noteNotPipelined(assumed.remarks, load, whyNot);
   if (loads.empty())
     return false;
+  leaveRoom();
   goOnAcrossRounds();
   keepProductInFlight();
   delayProduct();
@@ -50,6 +51,23 @@ bool StagePlan::decide() {
                   " iterations ahead, in registers: addresses are made of it",
               {{"iterations_ahead", distance() + 1}, {"through_shared_memory", 0}});
   return true;
+}
+
+void StagePlan::leaveRoom() {
+  if (!loop.getOps<DotAsyncOp>().empty())
+    return;
+  auto programs = [&](int64_t stages) {
+    return std::min(programsWith(stages), programsByRegisters());
+  };
+  auto underWay = [&](int64_t stages) { return programs(stages) * (stages - 1); };
+  while (stageCount > 2 && programs(stageCount - 1) > programs(stageCount) &&
+         underWay(stageCount - 1) >= underWay(stageCount))
+    --stageCount;
+  if (stageCount < askedStages)
+    addRemark(assumed.remarks, loop.getLoc(), "hint",
+              "num_stages=" + std::to_string(askedStages) + ": with " +
+                  std::to_string(stageCount) + " a multiprocessor has room for " +
+                  std::to_string(programs(stageCount)) + " programs");
 }
 
 void StagePlan::keepProductInFlight() {
