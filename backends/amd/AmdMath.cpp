@@ -197,7 +197,7 @@ llvm::Value *AmdMath::round(Builder &b, Value *value, NarrowFloat kind,
 }
 
 llvm::Value *AmdMath::intToNarrow(Builder &b, Value *value, NarrowFloat kind, bool isSigned) const {
-  if (value->getType()->getScalarSizeInBits() > 16)
+  if (!backends::isExactInFloat(value, isSigned))
     return MathTarget::intToNarrow(b, value, kind, isSigned);
   return round(b, intToFloat(b, value, b.getFloatTy(), isSigned), kind, FloatRounding::NearestEven);
 }

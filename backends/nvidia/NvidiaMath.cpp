@@ -203,7 +203,7 @@ llvm::Value *NvidiaMath::floatToInt(Builder &builder, Value *value, llvm::Type *
 llvm::Value *NvidiaMath::intToNarrow(Builder &builder, Value *value, NarrowFloat kind,
                                      bool isSigned) const {
   unsigned bits = value->getType()->getScalarSizeInBits();
-  if (bits < 32)
+  if (backends::isExactInFloat(value, isSigned))
     return round(builder, intToFloat(builder, value, builder.getFloatTy(), isSigned), kind,
                  FloatRounding::NearestEven);
   // Not by f64, which these GPUs may have 64 times fewer units for. (And ptxas, 12.8 to 13.0, gets

@@ -3,6 +3,8 @@
 #include "backends/common/math/LaneArithmetic.h"
 #include "lang/plain/FloatFormats.h"
 
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -336,12 +338,21 @@ V emitIntToFloat(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value
   return isSigned ? b.CreateSIToFP(value, target) : b.CreateUIToFP(value, target);
 }
 
+bool isExactInFloat(V integer, bool isSigned) {
+  const llvm::DataLayout layout;
+  const unsigned bits = integer->getType()->getScalarSizeInBits(), digits = 24;
+  if (bits <= digits)
+    return true;
+  if (isSigned)
+    return llvm::ComputeNumSignBits(integer, layout) >= bits - digits;
+  return llvm::computeKnownBits(integer, layout).countMinLeadingZeros() >= bits - digits;
+}
+
 V emitIntToNarrow(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, NarrowFloat kind,
                   bool isSigned) {
-  unsigned bits = value->getType()->getScalarSizeInBits();
-  if (bits <= 16)
+  if (isExactInFloat(value, isSigned))
     return emitRound(b, host, emitIntToFloat(b, host, value, b.getFloatTy(), isSigned), kind);
-  if (bits == 64) {
+  if (value->getType()->getScalarSizeInBits() == 64) {
     // More than 53 bits: gather the last ones in one, so that f64 holds the number.
     auto integer = [&](uint64_t v) { return llvm::ConstantInt::get(value->getType(), v); };
     V low = b.CreateAnd(value, integer(0x7ff));

@@ -245,6 +245,48 @@ def test_integers_beside_the_middle_of_two_numbers(to, digits, source, kernel):
     assert np.array_equal(out.astype(np.float64), expected)
 
 
+@st.jit
+def unpack(x_ptr, out_ptr, N: tl.constexpr, BITS: tl.constexpr, IS_SIGNED: tl.constexpr):
+    """The upper BITS of each word, as numbers with a sign or without."""
+    x = tl.load(x_ptr + tl.arange(0, N))
+    if IS_SIGNED:
+        some = x >> (32 - BITS)
+    else:
+        some = (x >> (32 - BITS)) & ((1 << BITS) - 1)
+    tl.store(out_ptr + tl.arange(0, N), some.to(out_ptr.dtype.element_ty))
+
+
+@pytest.mark.parametrize("bits", [4, 11, 12, 23, 24, 25, 26])
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize("to, digits", [("bfloat16", 8), ("float16", 11)])
+def test_integers_of_few_bits_are_rounded_once(bits, is_signed, to, digits):
+    random = np.random.default_rng(bits)
+    x = random.integers(-(2**31), 2**31, 2048).astype(np.int32)
+    # The middle of two numbers of the narrow type, as far as bits reach, and what lies beside it.
+    lost = random.integers(0, max(bits - digits, 0) + 1, 1024)
+    middle = (x[:1024].astype(np.int64) >> (32 - bits) >> lost << lost) + (1 << lost >> 1)
+    beside = np.clip(middle + random.integers(-1, 2, 1024), -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    x[:1024] = beside << (32 - bits)
+    out = np.zeros(x.size, WIDE[to][0])
+    unpack[(1,)](x, out, x.size, bits, is_signed)
+    some = x.astype(np.int64) >> (32 - bits)
+    some = some if is_signed else some & ((1 << bits) - 1)
+    expected = np.array([nearest_to_integer(int(whole), digits) for whole in some])
+    if to == "float16":
+        expected = np.where(np.abs(expected) > 65504, np.copysign(np.inf, expected), expected)
+    assert np.array_equal(out.astype(np.float64), expected)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("bits, conversions", [(4, 0), (24, 0), (25, 4)])
+def test_integers_of_few_bits_need_no_check(bits, conversions):
+    signature = {"x_ptr": "*i32:16", "out_ptr": "*fp16:16"}
+    constants = {"N": 512, "BITS": bits, "IS_SIGNED": False}
+    kernel = st.compile(unpack, signature, constants, target="cuda:90", num_warps=4)
+    back = [line for line in kernel.asm["ptx"].splitlines() if "cvt.rzi" in line]
+    assert len(back) == conversions
+
+
 INSTRUCTIONS = [
     ("fp32", "bf16", 80, "cvt.rn.bf16x2.f32"),
     ("fp32", "fp16", 80, "cvt.rn.f16x2.f32"),
