@@ -146,40 +146,29 @@ FailureOr<Value> findFirstSet(Emitter &emit, const Value &x) {
 }
 
 /// What is left of x when whole periods of sin(pi x) are taken off: in [-1, 1], exactly.
-Value withinPeriod(Emitter &emit, const Value &x) {
-  Value half = emit.literal(0.5, x), two = emit.literal(2.0, x);
-  Value turns = emit.apply<math::RoundEvenOp>(emit.apply<arith::MulFOp>(x, half));
-  return emit.apply<arith::SubFOp>(x, emit.apply<arith::MulFOp>(turns, two));
+Term withinPeriod(Term x) {
+  return fma(roundEven(x * 0.5), literal(-2.0, x), x);
 }
 
-/// sin(pi * x), |x| <= 1/2. Relative accuracy holds near zero: the angle is rounded once.
-Value sineOfHalfTurns(Emitter &emit, const Value &x) {
-  bool isDouble = x.type.dtype.bits() == 64;
-  Value pi = emit.literal(isDouble ? 0x1.921fb54442d18p1 : 0x1.921fb6p1, x);
-  Value piTail = emit.literal(isDouble ? 0x1.1a62633145c07p-53 : -0x1.777a5cp-24, x);
-  Value tail = emit.apply<arith::MulFOp>(x, piTail);
-  Value angle{math::FmaOp::create(emit.b, emit.at, x.ir, pi.ir, tail.ir), x.type};
-  return emit.apply<math::SinOp>(angle);
+/// sin(pi x), |x| <= 1/2. Relative accuracy holds near zero: the angle is rounded once.
+Term sineOfHalfTurns(Term x) {
+  if (!x.isDouble())
+    return single::sineOfHalfTurns(x);
+  return sin(fma(x, literal(0x1.921fb54442d18p1, x), x * 0x1.1a62633145c07p-53));
 }
 
-/// Reflected at 1/2, which is exact, so that zeros of the result are zeros of the angle.
-FailureOr<Value> sinPi(Emitter &emit, const Value &x) {
-  Value rest = withinPeriod(emit, x);
-  Value reflected =
-      emit.apply<arith::SubFOp>(emit.apply<math::CopySignOp>(emit.literal(1.0, x), rest), rest);
-  Value isBeyond =
-      emit.sema.compare(BinaryOperator::Less, emit.literal(0.5, x), emit.apply<math::AbsFOp>(rest));
-  Value nearest = emit.choose(isBeyond, reflected, rest);
-  // Whole numbers give a zero of their sign.
-  Value zero = emit.literal(0.0, x);
-  Value isZero = emit.sema.compare(BinaryOperator::Equal, nearest, zero);
-  return emit.choose(isZero, emit.apply<math::CopySignOp>(zero, x), sineOfHalfTurns(emit, nearest));
+/// Reflected at 1/2, which is exact, so that zeros of the result are zeros of the angle. Whole
+/// numbers give a zero of their sign.
+Term sinPi(Term x) {
+  Term rest = withinPeriod(abs(x));
+  Term nearest = select(abs(rest) > 0.5, copySign(literal(1.0, x), rest) - rest, rest);
+  const int64_t signBit = x.isDouble() ? INT64_MIN : INT32_MIN;
+  return reinterpret(bitsOf(sineOfHalfTurns(nearest)) ^ (bitsOf(x) & signBit), x.dtype());
 }
 
 /// sin(pi (1/2 - |x|)), whose argument is exact where the result is small.
-FailureOr<Value> cosPi(Emitter &emit, const Value &x) {
-  Value rest = emit.apply<math::AbsFOp>(withinPeriod(emit, x));
-  return sineOfHalfTurns(emit, emit.apply<arith::SubFOp>(emit.literal(0.5, x), rest));
+Term cosPi(Term x) {
+  return sineOfHalfTurns(0.5 - abs(withinPeriod(x)));
 }
 
 /// max(x - y, 0), NaN where either is.
@@ -378,8 +367,8 @@ void addLibdeviceOps(BuiltinTable &table) {
   addFloatOp<math::SinhOp>(table, "sinh");
   addFloatOp<math::TanOp>(table, "tan");
   addFloatOp<math::TruncOp>(table, "trunc");
-  addFloat(table, "cospi", cosPi);
-  addFloat(table, "sinpi", sinPi);
+  addOfFloats(table, "cospi(x)", [](ArrayRef<Term> t) { return cosPi(t[0]); });
+  addOfFloats(table, "sinpi(x)", [](ArrayRef<Term> t) { return sinPi(t[0]); });
   addFloat(table, "signbit", signBit);
   addForEachWidth(
       table, "exp10(x)", [](ArrayRef<Term> t) { return single::exp10(t[0]); },

@@ -68,13 +68,14 @@ Term logOfPositive(Term x) {
 
 /// 2^n 2^r with n the integer next to log2(10) x. r has the digits of two products.
 Term exp10(Term x) {
-  Term limited = atLeast(atMost(x, 39), -46); // beyond these infinity or 0
-  const double log10 = 0x1.a934f0979a371p1;   // to base 2
+  const double log10 = 0x1.a934f0979a371p1; // to base 2
   Term factor = literal(float(log10), x);
-  Term biased = fma(limited, factor, literal(kRounding, x));
-  Term whole = biased - kRounding;
-  Term rest = fma(limited, literal(log10 - float(log10), x), fma(limited, factor, -whole));
-  return timesPower(nearExp2(rest), bitsOf(biased) - kRoundingBits);
+  Term nearest = fma(x, factor, literal(kRounding, x)) - kRounding;
+  // What n leaves over r has, which makes it infinity, 0 or a subnormal number.
+  Term whole = atLeast(atMost(nearest, 126), -126);
+  Term rest = fma(x, literal(log10 - float(log10), x), fma(x, factor, -whole));
+  Term power = (bitsOf(whole + kRounding) << 23) + 0x3f800000;
+  return nearExp2(rest) * reinterpret(power, x.dtype());
 }
 
 /// The longer side is brought to [1/2, 4) by a power of two.
@@ -87,6 +88,18 @@ Term hypot(Term x, Term y) {
   Term a = x * scale, b = y * scale;
   Term length = nearRoot(fma(a, a, b * b)) * unscale;
   return select(isInfinite(x) | isInfinite(y), INFINITY, length);
+}
+
+/// sin(pi x) / pi, |x| <= 1/2.
+static Term sineOverPi(Term x) {
+  Term square = x * x;
+  return fma(square * evaluate(kSingleSinePi, square), x, x);
+}
+
+Term sineOfHalfTurns(Term x) {
+  const double pi = 0x1.921fb54442d18p1;
+  Term sine = sineOverPi(x);
+  return fma(sine, literal(float(pi), x), sine * (pi - float(pi)));
 }
 
 //===-- gamma ---------------------------------------------------------------------------------===//
@@ -107,12 +120,6 @@ TermPair log2Pair(Term x) {
   Term tail = fma(square * s, evaluate(kSingleLog2Tail, square), fma(s, low, linear.low));
   TermPair result = fastTwoSum(units * 0x1p-23, linear.high);
   return {result.high, result.low + fma(ofS, high, tail)};
-}
-
-/// sin(pi x) / pi, 0 <= x <= 1/2.
-Term sineOfHalfTurns(Term x) {
-  Term square = x * x;
-  return fma(square * evaluate(kSingleSinePi, square), x, x);
 }
 
 /// 2^exponent times mantissa; the exponent is an int32.
@@ -158,7 +165,7 @@ Term gamma(Term x) {
   rest = select(rest > 0.5, 1.0 - rest, rest);
   Term isTiny = u < 0x1p-100; // and one over it beyond the range
   rest = select(isTiny, rest * 0x1p64, rest);
-  Term sine = copySign(sineOfHalfTurns(rest), turn);
+  Term sine = copySign(sineOverPi(rest), turn);
 
   Term one = literal(1.0, x);
   Term ofFar = select(isNear, one, far.mantissa);
@@ -189,7 +196,7 @@ Term logGamma(Term x) {
 
   // sin(pi u) / pi, times u where log(u) goes with it.
   Term rest = abs(u - roundEven(u));
-  Term sine = sineOfHalfTurns(rest);
+  Term sine = sineOverPi(rest);
   Term reflecting = select(isBelowOne, sine, sine * u);
 
   Term logarithm = logOfPositive(select(isReflected & isNear, reflecting, u));

@@ -13,6 +13,8 @@ Term logOfNormal(Term x);
 Term logOfPositive(Term x);
 
 Term exp10(Term x);
+/// sin(pi x), |x| <= 1/2.
+Term sineOfHalfTurns(Term x);
 /// sqrt(x^2 + y^2).
 Term hypot(Term x, Term y);
 Term gamma(Term x);

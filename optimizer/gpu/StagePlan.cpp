@@ -54,20 +54,22 @@ bool StagePlan::decide() {
 }
 
 void StagePlan::leaveRoom() {
-  if (!loop.getOps<DotAsyncOp>().empty())
+  if (!loop.getOps<DotAsyncOp>().empty() || loop->hasAttr(kStagesAttr))
     return;
   auto programs = [&](int64_t stages) {
     return std::min(programsWith(stages), programsByRegisters());
   };
   auto underWay = [&](int64_t stages) { return programs(stages) * (stages - 1); };
-  while (stageCount > 2 && programs(stageCount - 1) > programs(stageCount) &&
-         underWay(stageCount - 1) >= underWay(stageCount))
-    --stageCount;
+  int64_t fewer = stageCount;
+  while (fewer > 2 && programs(fewer) < 2 && underWay(fewer - 1) >= underWay(stageCount))
+    --fewer;
+  if (programs(fewer) > programs(stageCount))
+    stageCount = fewer;
   if (stageCount < askedStages)
     addRemark(assumed.remarks, loop.getLoc(), "hint",
-              "num_stages=" + std::to_string(askedStages) + ": with " +
-                  std::to_string(stageCount) + " a multiprocessor has room for " +
-                  std::to_string(programs(stageCount)) + " programs");
+              "num_stages=" + std::to_string(askedStages) + ": with " + std::to_string(stageCount) +
+                  " a multiprocessor has room for " + std::to_string(programs(stageCount)) +
+                  " programs");
 }
 
 void StagePlan::keepProductInFlight() {

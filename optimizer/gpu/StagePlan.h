@@ -77,10 +77,10 @@ public:
   std::optional<Producer> producer; // if a thread beside the program starts the copies
 
 private:
-  /// Leaves out stages where that makes room for another program, and no less is on its way: warps
-  /// that multiply by themselves wait for each other's memory and arithmetic less than for their
-  /// own. (64 heads of attention in f32, 32x32x128 in 4 warps on an H200: 9.1 ms with four stages,
-  /// 5.8 with three.)
+  /// Leaves out stages that were asked for of the whole kernel where that makes room for a second
+  /// program, and no less is on its way: warps that multiply by themselves compute while those of
+  /// another program wait. (64 heads of attention in f32, 32x32x128 in 4 warps on an H200: 9.1 ms
+  /// with four stages, 5.8 with three.)
   void leaveRoom();
   /// Decides whether a product is under way from one round to the next: its operands are what this
   /// loop copies, or lie still. The stage that the product before reads is free when all warps have

@@ -6,6 +6,8 @@ namespace sectile::backends {
 
 using V = llvm::Value *;
 
+static const double kLog2e = 0x1.71547652b82fep0;
+
 /// For x >= 0: exp(-x^2) times a factor that is nearly flat in (x - 4) / (x + 4).
 /// Shepherd, Laframboise: Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x, Math. Comp. 36,
 /// 1981.
@@ -38,7 +40,10 @@ V emitErfc(const Lanes &l, V x) {
 /// For 1 <= x: -expm1(log(erfc(x))). Inexact logarithms do no harm, for erfc is small there.
 static V erfOfLarge32(const Lanes &l, V magnitude) {
   V x = l.min(magnitude, 3.93); // 1 from there on
-  Exponential e = reduceExp(l, l.polynomial(x, coefficients::kErfTail32));
+  V exponent = l.polynomial(x, coefficients::kErfTail32);
+  if (V power = l.approximation(l.host.instructions.power, l.mul(exponent, l.number(kLog2e))))
+    return l.sub(l.number(1), power);
+  Exponential e = reduceExp(l, exponent);
   V power = l.powerOfTwo(e.n);
   return l.sub(l.number(1), l.mulAdd(e.p, power, power));
 }

@@ -23,10 +23,24 @@ static V asinTail(const Lanes &l, V t, V z) {
   return l.mul(l.mul(t, z), p);
 }
 
+/// t and asin(t) - t in f32, in few instructions: t is |x|, or sqrt((1 - |x|) / 2) where `isLarge`.
+static std::pair<V, V> shortAsin(const Lanes &l, V magnitude, V isLarge) {
+  V halved = l.mulAdd(magnitude, l.number(-0.5), l.number(0.5));
+  V t = l.select(isLarge, l.root(halved), magnitude);
+  return {t, asinTail(l, t, l.mul(t, t))};
+}
+
 V emitAsin(const Lanes &l, V x) {
   V magnitude = l.abs(x);
   V isLarge = l.less(l.number(0.5), magnitude);
   // asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))
+  if (l.host.oneThread && !l.isDouble) {
+    auto [t, tail] = shortAsin(l, magnitude, isLarge);
+    V minusTwo = l.number(-2);
+    V complement = l.add(l.mulAdd(minusTwo, t, l.number(kPi / 2)),
+                         l.mulAdd(minusTwo, tail, l.number(piTail(l, 0.5))));
+    return l.copySign(l.select(isLarge, complement, l.add(t, tail)), x);
+  }
   V halved = l.mul(l.sub(l.number(1), magnitude), l.number(0.5));
   V z = l.select(isLarge, halved, l.mul(x, x));
   V t = l.select(isLarge, l.root(halved), magnitude);
@@ -40,12 +54,19 @@ V emitAsin(const Lanes &l, V x) {
 V emitAcos(const Lanes &l, V x) {
   V magnitude = l.abs(x);
   V isLarge = l.less(l.number(0.5), magnitude);
+  // x > 1/2: 2 asin(t); x < -1/2: pi - 2 asin(t); else pi/2 - asin(x)
+  if (l.host.oneThread && !l.isDouble) {
+    auto [t, tail] = shortAsin(l, magnitude, isLarge);
+    V angle = l.add(t, tail), twice = l.add(angle, angle);
+    V reflected = l.sub(l.number(kPi), twice);
+    V small = l.sub(l.number(kPi / 2), l.copySign(angle, x));
+    return l.select(isLarge, l.select(l.less(x, l.number(0)), reflected, twice), small);
+  }
   V halved = l.mul(l.sub(l.number(1), magnitude), l.number(0.5));
   V z = l.select(isLarge, halved, l.mul(x, x));
   V t = l.select(isLarge, l.root(halved), x);
   V tail = asinTail(l, t, z);
   V twice = l.add(l.add(t, t), l.add(tail, tail));
-  // x > 1/2: 2 asin(t); x < -1/2: pi - 2 asin(t); else pi/2 - asin(x)
   V reflected = l.sub(l.number(kPi), l.sub(twice, l.number(piTail(l, 1))));
   V large = l.select(l.less(x, l.number(0)), reflected, twice);
   V small = l.sub(l.number(kPi / 2), l.add(t, l.sub(tail, l.number(piTail(l, 0.5)))));

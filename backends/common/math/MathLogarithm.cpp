@@ -61,6 +61,13 @@ static V logTail(const Lanes &l, V f) {
 
 /// `result` for positive finite x, else what every logarithm gives.
 static V withSpecialCases(const Lanes &l, V x, V result) {
+  if (l.host.oneThread && !l.isDouble) {
+    // x inf + inf is NaN of negative numbers. As an unsigned integer, they, infinity and NaN are
+    // all that is larger than finite positive numbers.
+    V isBeyond = l.builder.CreateICmpUGE(l.bitsOf(x), l.integer(0x7f800000));
+    result = l.select(isBeyond, l.mulAdd(x, l.infinity(), l.infinity()), result);
+    return l.select(l.equal(x, l.number(0)), l.neg(l.infinity()), result);
+  }
   return l.usually(l.isPositiveFinite(x), result, [&] {
     V negative = l.select(l.less(x, l.number(0)), l.nan(), x); // keeps infinity and NaN
     return l.select(l.equal(x, l.number(0)), l.neg(l.infinity()), negative);
