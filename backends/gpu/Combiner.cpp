@@ -62,6 +62,20 @@ TypedAttr identityOf(Operation *op, Type element) {
       .Default([](Operation *) { return TypedAttr(); });
 }
 
+std::optional<LaneCombination> laneCombinationOf(Operation *op) {
+  using enum LaneCombination;
+  return llvm::TypeSwitch<Operation *, std::optional<LaneCombination>>(op)
+      .Case<arith::AddIOp>([](auto) { return Add; })
+      .Case<arith::AndIOp>([](auto) { return And; })
+      .Case<arith::OrIOp>([](auto) { return Or; })
+      .Case<arith::XOrIOp>([](auto) { return Xor; })
+      .Case<arith::MinSIOp>([](auto) { return MinSigned; })
+      .Case<arith::MaxSIOp>([](auto) { return MaxSigned; })
+      .Case<arith::MinUIOp>([](auto) { return MinUnsigned; })
+      .Case<arith::MaxUIOp>([](auto) { return MaxUnsigned; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
 } // namespace
 
 Combiner::Combiner(GpuEmitter &emitter, Block &region)
@@ -78,6 +92,22 @@ Combiner::Combiner(GpuEmitter &emitter, Block &region)
     identities.front() = emitter.constantOf(identity, elements.front());
     symmetric = true;
   }
+  if (auto integer = dyn_cast<IntegerType>(elements.front()); integer && integer.getWidth() <= 32)
+    ofLanes = laneCombinationOf(only);
+}
+
+std::optional<Partial> Combiner::combineAllLanes(const Partial &partial) {
+  if (!ofLanes || partial.values.size() != 1 || partial.exists)
+    return std::nullopt;
+  llvm::Value *value = partial.values.front();
+  const bool isSigned =
+      *ofLanes == LaneCombination::MinSigned || *ofLanes == LaneCombination::MaxSigned;
+  llvm::Value *word = isSigned ? builder.CreateSExt(value, builder.getInt32Ty())
+                               : builder.CreateZExt(value, builder.getInt32Ty());
+  llvm::Value *combined = emitter.target.combineLanes(builder, *ofLanes, word);
+  if (!combined)
+    return std::nullopt;
+  return Partial{{builder.CreateTrunc(combined, value->getType())}, nullptr};
 }
 
 Partial Combiner::combine(const Partial &lhs, const Partial &rhs) {

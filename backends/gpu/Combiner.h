@@ -33,6 +33,8 @@ public:
   /// The value where `condition` holds, else nothing. A null `condition` always holds.
   Partial onlyIf(Partial partial, llvm::Value *condition);
   Partial select(llvm::Value *condition, const Partial &ifTrue, const Partial &ifFalse);
+  /// The partial of all lanes of the warp, by one instruction; nullopt: there is none.
+  std::optional<Partial> combineAllLanes(const Partial &partial);
   /// The partial of the lane whose number differs by `mask`.
   Partial shuffleXor(const Partial &partial, unsigned mask);
 
@@ -46,6 +48,7 @@ private:
   llvm::SmallVector<llvm::Type *, 2> types;
   llvm::SmallVector<llvm::Constant *, 2> identities; // null: not known
   bool symmetric = false;
+  std::optional<LaneCombination> ofLanes; // of integers of at most 32 bits
 };
 
 } // namespace sectile::gpu

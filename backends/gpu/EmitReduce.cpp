@@ -33,9 +33,10 @@ public:
     std::vector<Partial> partials;
     for (ArrayRef<int> group : steps.plan.groups)
       partials.push_back(combineRegisters(group));
-    for (unsigned mask : steps.plan.laneMasks)
-      for (Partial &partial : partials)
-        partial = combineLanes(partial, mask);
+    if (!combineAllLanes(partials))
+      for (unsigned mask : steps.plan.laneMasks)
+        for (Partial &partial : partials)
+          partial = combineLanes(partial, mask);
     if (steps.plan.partialCount > 1)
       return combineWarps(partials);
     for (auto [index, result] : llvm::enumerate(op.getResults())) {
@@ -139,6 +140,20 @@ private:
       partials.push_back(combiner.onlyIf(std::move(partial), isInside(reg)));
     }
     return combineTree(partials, position && isInOrder(group));
+  }
+
+  /// Combines those of all lanes by one instruction each, where the target has it.
+  bool combineAllLanes(std::vector<Partial> &partials) {
+    if (1u << steps.plan.laneMasks.size() != emitter.target.laneCount)
+      return false;
+    std::vector<Partial> whole;
+    for (const Partial &partial : partials)
+      if (std::optional<Partial> combined = combiner.combineAllLanes(partial))
+        whole.push_back(std::move(*combined));
+      else
+        return false;
+    partials = std::move(whole);
+    return true;
   }
 
   /// The lanes of a pair combine in the same order, so that they agree to the last bit.

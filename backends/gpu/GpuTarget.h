@@ -64,6 +64,18 @@ struct GpuFacts {
   int64_t threadWords;         // 32-bit registers that a thread may have
 };
 
+/// How an instruction may combine integers of all lanes.
+enum class LaneCombination : uint8_t {
+  Add,
+  And,
+  Or,
+  Xor,
+  MinSigned,
+  MaxSigned,
+  MinUnsigned,
+  MaxUnsigned
+};
+
 /// What is not pure here is right for every GPU.
 class GpuTarget : public GpuFacts {
 public:
@@ -99,6 +111,12 @@ public:
   /// From the lane `source` (i32).
   virtual llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                                    llvm::Value *source) const = 0;
+  /// One instruction that combines an i32 of all lanes, each of which gets the result; null where
+  /// there is none.
+  virtual llvm::Value *combineLanes(llvm::IRBuilderBase &builder, LaneCombination kind,
+                                    llvm::Value *value) const {
+    return nullptr;
+  }
   //-- Among threads of the block
   /// A barrier of `threads`: what they did to the memory that is `ordered` before it is seen by all
   /// of them behind it. `barrier` (i32) is the number of a team's, from 1 on; null: they are

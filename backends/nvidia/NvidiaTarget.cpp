@@ -87,6 +87,32 @@ static llvm::Value *inWords(llvm::IRBuilderBase &builder, llvm::Value *value,
   return builder.CreateBitCast(whole, type);
 }
 
+llvm::Value *NvidiaTarget::combineLanes(llvm::IRBuilderBase &builder, gpu::LaneCombination kind,
+                                        llvm::Value *value) const {
+  auto instruction = [&] {
+    switch (kind) {
+    case gpu::LaneCombination::Add:
+      return llvm::Intrinsic::nvvm_redux_sync_add;
+    case gpu::LaneCombination::And:
+      return llvm::Intrinsic::nvvm_redux_sync_and;
+    case gpu::LaneCombination::Or:
+      return llvm::Intrinsic::nvvm_redux_sync_or;
+    case gpu::LaneCombination::Xor:
+      return llvm::Intrinsic::nvvm_redux_sync_xor;
+    case gpu::LaneCombination::MinSigned:
+      return llvm::Intrinsic::nvvm_redux_sync_min;
+    case gpu::LaneCombination::MaxSigned:
+      return llvm::Intrinsic::nvvm_redux_sync_max;
+    case gpu::LaneCombination::MinUnsigned:
+      return llvm::Intrinsic::nvvm_redux_sync_umin;
+    case gpu::LaneCombination::MaxUnsigned:
+      return llvm::Intrinsic::nvvm_redux_sync_umax;
+    }
+    llvm_unreachable("no such combination");
+  };
+  return builder.CreateIntrinsic(instruction(), {}, {value, builder.getInt32(~0u)});
+}
+
 llvm::Value *NvidiaTarget::shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
                                       unsigned mask) const {
   return inWords(builder, value, [&](llvm::Value *word) {

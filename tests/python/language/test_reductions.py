@@ -317,3 +317,71 @@ def test_all_threads_have_the_same_sum(shape, warps):
     squares_everywhere[(1,)](x, shape[0], out, all_out, *shape, num_warps=warps)
     np.testing.assert_allclose(out[:, 0], (x.astype(np.float64) ** 2).sum(axis=1), rtol=1e-5)
     assert (out == out[:, :1]).all() and (all_out == all_out[0, 0]).all()
+
+
+@st.jit
+def counted(x_ptr, out_ptr, ROWS: tl.constexpr, N: tl.constexpr, f: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, ROWS)[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(out_ptr + tl.arange(0, ROWS), tl.reduce(x, 1, f))
+
+
+@st.jit
+def of_two_sum(a, b):
+    return a + b
+
+
+@st.jit
+def of_two_max(a, b):
+    return tl.maximum(a, b)
+
+
+@st.jit
+def of_two_min(a, b):
+    return tl.minimum(a, b)
+
+
+@st.jit
+def of_two_xor(a, b):
+    return a ^ b
+
+
+@st.jit
+def of_two_and(a, b):
+    return a & b
+
+
+@st.jit
+def of_two_or(a, b):
+    return a | b
+
+
+COMBINATIONS = {
+    of_two_sum: (np.add, "add"),
+    of_two_max: (np.maximum, "max"),
+    of_two_min: (np.minimum, "min"),
+    of_two_xor: (np.bitwise_xor, "xor"),
+    of_two_and: (np.bitwise_and, "and"),
+    of_two_or: (np.bitwise_or, "or"),
+}
+
+
+@pytest.mark.parametrize("f", COMBINATIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("shape", [(4, 128), (8, 32), (16, 8), (1, 1024), (4, 100)])
+def test_integers_of_all_lanes(f, dtype, shape):
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(3).integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    out = np.zeros(shape[0], dtype)
+    counted[(1,)](x, out, *shape, f)
+    assert np.array_equal(out, COMBINATIONS[f][0].reduce(x, axis=1, dtype=dtype))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("f", COMBINATIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype, columns, count", [("i32", 128, 1), ("u8", 128, 1), ("i32", 8, 0), ("i64", 128, 0)])  # fmt: skip
+def test_one_instruction_combines_integers_of_all_lanes(f, dtype, columns, count):
+    signature = {"x_ptr": f"*{dtype}:16", "out_ptr": f"*{dtype}:16"}
+    compiled = st.compile(
+        counted, signature, {"ROWS": 4, "N": columns, "f": f}, target="cuda:80", num_warps=4
+    )
+    assert compiled.asm["ptx"].count("redux.sync." + COMBINATIONS[f][1]) == count
