@@ -96,10 +96,15 @@ static Term sineOverPi(Term x) {
   return fma(square * evaluate(kSingleSinePi, square), x, x);
 }
 
+/// Beyond 1/4 the cosine of what is left to 1/2. Leading terms are rounded with the result.
 Term sineOfHalfTurns(Term x) {
   const double pi = 0x1.921fb54442d18p1;
-  Term sine = sineOverPi(x);
-  return fma(sine, literal(float(pi), x), sine * (pi - float(pi)));
+  Term v = abs(x), isUpper = v > 0.25;
+  Term r = select(isUpper, 0.5 - v, v), square = r * r;
+  Term rest = fma(square, evaluate(kSingleSineOfTurns, square), literal(pi - float(pi), x));
+  Term sine = fma(r, literal(float(pi), x), r * rest);
+  Term cosine = fma(square, evaluate(kSingleCosineOfTurns, square), literal(1.0, x));
+  return copySign(select(isUpper, cosine, sine), x);
 }
 
 //===-- gamma ---------------------------------------------------------------------------------===//

@@ -269,6 +269,16 @@ inline constexpr SinglePolynomial kSingleExp2 = {0.0, kSingleExp2Series};
 inline constexpr double kSingleSinePiSeries[] = {-0x1.a51a5a0000000p+0, 0x1.9f993a0000000p-1, -0x1.8607800000000p-3, 0x1.94fb880000000p-6};
 inline constexpr SinglePolynomial kSingleSinePi = {0.0, kSingleSinePiSeries};
 
+/// (sin(pi r) / r - pi) / r^2 in r^2, |r| <= 1/4; the error is that of the sine.
+/// f32: degree 2, error 2^-27.9.
+inline constexpr double kSingleSineOfTurnsSeries[] = {-0x1.4abbbe0000000p+2, 0x1.465fac0000000p+1, -0x1.2db5c20000000p-1};
+inline constexpr SinglePolynomial kSingleSineOfTurns = {0.0, kSingleSineOfTurnsSeries};
+
+/// (cos(pi r) - 1) / r^2 in r^2, |r| <= 1/4; the error is that of the cosine.
+/// f32: degree 3, error 2^-31.1.
+inline constexpr double kSingleCosineOfTurnsSeries[] = {-0x1.3bd3cc0000000p+2, 0x1.03c1b00000000p+2, -0x1.55b29a0000000p+0, 0x1.d4e4200000000p-3};
+inline constexpr SinglePolynomial kSingleCosineOfTurns = {0.0, kSingleCosineOfTurnsSeries};
+
 /// erfinv(x) / x - 1, w = -log(1 - x^2), in w <= 5.75.
 /// f32: degree 9, error 2^-24.9.
 inline constexpr double kSingleErfInverse1Series[] = {-0x1.d203be0000000p-4, 0x1.db2a7c0000000p-3, 0x1.7a45aa0000000p-7, -0x1.309e160000000p-9, -0x1.2268860000000p-13, 0x1.acc1840000000p-15, 0x1.cc65b60000000p-20, -0x1.9884ca0000000p-20, 0x1.71c3b20000000p-23, -0x1.c6910c0000000p-28};

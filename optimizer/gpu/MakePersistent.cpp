@@ -87,6 +87,8 @@ struct MakePersistent : GpuPass<MakePersistent> {
     llvm::SmallDenseSet<std::pair<Value, Value>, 2> multiplied; // parts of one product are one
     for (auto product : loop.getOps<DotAsyncOp>())
       multiplied.insert({product.getLhs(), product.getRhs()});
+    for (auto product : loop.getOps<DotOp>())
+      multiplied.insert({product.getLhs(), product.getRhs()});
     if (multiplied.size() > 1) {
       addRemark(assumed().remarks, loop.getLoc(), "not-persistent",
                 "its loop has several products, whose waits other programs hide");

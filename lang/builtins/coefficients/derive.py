@@ -430,6 +430,25 @@ def single(j, y):
         weight=lambda w, y: w / (1 + w * y),
     )
 
+    fit_single(
+        "kSingleSineOfTurns",
+        "(sin(pi r) / r - pi) / r^2 in r^2, |r| <= 1/4; the error is that of the sine.",
+        lambda w: (sin(pi * sqrt(w)) / sqrt(w) - pi) / w,
+        2,
+        0,
+        0.0625,
+        weight=lambda w, y: w / (pi + w * y),
+    )
+    fit_single(
+        "kSingleCosineOfTurns",
+        "(cos(pi r) - 1) / r^2 in r^2, |r| <= 1/4; the error is that of the cosine.",
+        lambda w: (cos(pi * sqrt(w)) - 1) / w,
+        3,
+        0,
+        0.0625,
+        weight=lambda w, y: w / (1 + w * y),
+    )
+
     def above(w):  # erfinv(x) / x - 1
         return erfc_inverse(w) / erf_of(w) - 1
 
