@@ -379,12 +379,12 @@ void PrefetchLoads::runOnOperation() {
   if (loops.empty())
     return;
   // Products elsewhere have registers of their own, of which the loops' programs say nothing.
-  const bool multiplies = function
-                              .walk([](Operation *op) {
-                                return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt()
-                                                                  : WalkResult::advance();
-                              })
-                              .wasInterrupted();
+  const bool multiplies =
+      function
+          .walk([](Operation *op) {
+            return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
   PointerProvenance provenance(function);
   CheapValues cheap(function);
   IndexAnalysis analysis(function);

@@ -217,13 +217,17 @@ class Products:
 
         body = [f"{i} = tl.cast({wide}, tl.int32)"]
         if table == "blocks":
-            known = f", mask={i} < {choose(['depth', 'depth - 1'])}, other=1" if roll() < 0.4 else ""
+            known = (
+                f", mask={i} < {choose(['depth', 'depth - 1'])}, other=1" if roll() < 0.4 else ""
+            )
             body.append(f"{named} = tl.load({self.array('x', 'int32')} + {block}{known}) & 3")
             block = named
         right_pointers = step(pb, right_step)
         if table == "rows" and not turned:
             known = f", mask={inner} < depth - {i}, other=0" if masked else ""
-            body.append(f"{named} = tl.load({self.array('x', 'int32')} + {i} + {inner}{known}) & 31")
+            body.append(
+                f"{named} = tl.load({self.array('x', 'int32')} + {i} + {inner}{known}) & 31"
+            )
             right_pointers = f"{b} + {base}({named}[:, None] * {n} + {columns}[None, :])"
         body += [
             f"{va} = tl.load({step(pa, left_step)}{left_mask})",
@@ -255,7 +259,10 @@ class Products:
         total = self.case.scalars["depth"]
         if total > 8 * n:
             return None
-        array, table = self.array("x", choose(["float16", "float32", "int8"])), self.array("x", "int32")
+        array, table = (
+            self.array("x", choose(["float16", "float32", "int8"])),
+            self.array("x", "int32"),
+        )
         acc, i, rows, value = (self.fresh() for _ in range(4))
         inner, columns = f"tl.arange(0, {n})", f"tl.arange(0, {d})"
         inside = f"{inner} < depth - {i}"

@@ -70,9 +70,7 @@ def test_attention_through_tables(length, by_rows, stages):
         table = random.permutation(PAGES)[:count].astype(np.int32)
         rows = (table[:, None] * PAGE + np.arange(PAGE)).reshape(-1)[:length]
     out = np.full((M, D), np.nan, np.float32)
-    paged[(1,)](
-        q, k, v, table, out, length, count, 0.125, D, M, PAGE, by_rows, num_stages=stages
-    )
+    paged[(1,)](q, k, v, table, out, length, count, 0.125, D, M, PAGE, by_rows, num_stages=stages)
     np.testing.assert_allclose(out, attention(q, k, v, rows, 0.125), rtol=0, atol=4e-3)
 
 

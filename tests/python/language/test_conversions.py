@@ -265,7 +265,9 @@ def test_integers_of_few_bits_are_rounded_once(bits, is_signed, to, digits):
     # The middle of two numbers of the narrow type, as far as bits reach, and what lies beside it.
     lost = random.integers(0, max(bits - digits, 0) + 1, 1024)
     middle = (x[:1024].astype(np.int64) >> (32 - bits) >> lost << lost) + (1 << lost >> 1)
-    beside = np.clip(middle + random.integers(-1, 2, 1024), -(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    beside = np.clip(
+        middle + random.integers(-1, 2, 1024), -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    )
     x[:1024] = beside << (32 - bits)
     out = np.zeros(x.size, WIDE[to][0])
     unpack[(1,)](x, out, x.size, bits, is_signed)
