@@ -141,7 +141,10 @@ class Worker:
             print(what, name, file=self.process.stdin, flush=True)
             for line in self.process.stdout:
                 if line.startswith("answer "):
-                    return json.loads(line[len("answer ") :])
+                    answer = json.loads(line[len("answer ") :])
+                    if "CUDA" in answer.get("error", ""):  # it ends, and the next question is for another
+                        self.process.wait()
+                    return answer
         except BrokenPipeError:
             pass
         finally:
