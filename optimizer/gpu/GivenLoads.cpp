@@ -17,6 +17,8 @@ LoadOp emitLoadAhead(OpBuilder &builder, LoadOp load, IRMapping &there, Value ex
   auto ahead = cast<LoadOp>(builder.clone(*load, there));
   if (mask)
     ahead.getMaskMutable().assign(mask);
+  // The block is of the round that the load stands in, and a masked load reads none.
+  ahead.getBlockMutable().clear();
   return ahead;
 }
 

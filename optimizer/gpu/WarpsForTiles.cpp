@@ -11,8 +11,6 @@ namespace sectile::optimizer {
 
 /// Registers of a thread besides those of tiles, without which code spills.
 static constexpr int64_t kBesideTiles = 24;
-/// Elements of a thread that lie beside each other, at least, of which a broadcast has one number.
-static constexpr int64_t kNeighbours = 4;
 
 /// 32-bit words of all threads that a matrix takes; of other types none.
 static int64_t wordsOfMatrix(Type type) {
@@ -63,9 +61,6 @@ private:
     if (!tile || !tile.getElementType().isIntOrFloat() || tile.getElementTypeBitWidth() < 8 ||
         cheap.contains(value))
       return 0;
-    // The copies that a thread has are one number.
-    if (value.getDefiningOp<BroadcastOp>())
-      return tile.getNumElements() / kNeighbours * tile.getElementTypeBitWidth() / 32;
     return tile.getNumElements() * tile.getElementTypeBitWidth() / 32;
   }
 

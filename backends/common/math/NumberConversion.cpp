@@ -3,8 +3,7 @@
 #include "backends/common/math/LaneArithmetic.h"
 #include "lang/plain/FloatFormats.h"
 
-#include "llvm/Analysis/ValueTracking.h"
-#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -338,14 +337,29 @@ V emitIntToFloat(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value
   return isSigned ? b.CreateSIToFP(value, target) : b.CreateUIToFP(value, target);
 }
 
+/// Returns n with an integer in [0, 2^n), or in [-2^n, 2^n) where it has a sign, by the operation
+/// that made it. More is not asked: loops are still being emitted, and phis have not all their
+/// values.
+static unsigned magnitudeBits(V integer, bool isSigned) {
+  using namespace llvm::PatternMatch;
+  const unsigned bits = integer->getType()->getScalarSizeInBits();
+  const llvm::APInt *number;
+  if (match(integer, m_c_And(m_Value(), m_APInt(number))) && number->isNonNegative())
+    return number->getActiveBits();
+  if (match(integer, m_LShr(m_Value(), m_APInt(number))) && !number->isZero() && number->ult(bits))
+    return bits - unsigned(number->getZExtValue());
+  if (isSigned && match(integer, m_AShr(m_Value(), m_APInt(number))) && number->ult(bits))
+    return bits - 1 - unsigned(number->getZExtValue());
+  V narrow;
+  if (match(integer, m_ZExt(m_Value(narrow))))
+    return narrow->getType()->getScalarSizeInBits();
+  if (isSigned && match(integer, m_SExt(m_Value(narrow))))
+    return narrow->getType()->getScalarSizeInBits() - 1;
+  return isSigned ? bits - 1 : bits;
+}
+
 bool isExactInFloat(V integer, bool isSigned) {
-  const llvm::DataLayout layout;
-  const unsigned bits = integer->getType()->getScalarSizeInBits(), digits = 24;
-  if (bits <= digits)
-    return true;
-  if (isSigned)
-    return llvm::ComputeNumSignBits(integer, layout) >= bits - digits;
-  return llvm::computeKnownBits(integer, layout).countMinLeadingZeros() >= bits - digits;
+  return magnitudeBits(integer, isSigned) <= 24;
 }
 
 V emitIntToNarrow(llvm::IRBuilderBase &b, const ArithmeticFeatures &host, V value, NarrowFloat kind,

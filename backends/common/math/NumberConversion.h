@@ -62,7 +62,7 @@ llvm::Value *emitFloatToInt(llvm::IRBuilderBase &builder, const ArithmeticFeatur
 /// Integers -> f32 or f64.
 llvm::Value *emitIntToFloat(llvm::IRBuilderBase &builder, const ArithmeticFeatures &host,
                             llvm::Value *value, llvm::Type *floatType, bool isSigned);
-/// Whether f32 has the integer, whichever it is, by what is known of its bits: numbers of a few
+/// Whether f32 has the integer, whichever it is, by the operation that made it: numbers of a few
 /// bits are masked out of words.
 bool isExactInFloat(llvm::Value *integer, bool isSigned);
 /// Integers -> the f32 that holds the value rounded to `kind`, once.

@@ -75,6 +75,39 @@ def test_attention_through_tables(length, by_rows, stages):
 
 
 @st.jit
+def through_block(a_ptr, b_ptr, table_ptr, out_ptr, count, SIZE: tl.constexpr, WAY: tl.constexpr):
+    """The list itself is read in blocks, by a descriptor or a block pointer."""
+    i = tl.arange(0, SIZE)
+    at = i[:, None] * SIZE + i[None, :]
+    a = tl.load(a_ptr + at)
+    total = tl.zeros((SIZE, SIZE), tl.float32)
+    table = tl.make_tensor_descriptor(table_ptr, [count], [1], [SIZE])
+    for start in range(0, count, SIZE):
+        if WAY == "descriptor":
+            rows = table.load([start])
+        else:
+            block = tl.make_block_ptr(table_ptr, (count,), (1,), (start,), (SIZE,), (0,))
+            rows = tl.load(block, boundary_check=(0,), padding_option="zero")
+        total += tl.dot(a, tl.load(b_ptr + rows[:, None] * SIZE + i[None, :]))
+    tl.store(out_ptr + at, total)
+
+
+@pytest.mark.parametrize("way", ["descriptor", "pointer"])
+@pytest.mark.parametrize("count", [4, 64, 148])
+def test_lists_that_are_read_in_blocks(way, count):
+    SIZE = 64
+    random = np.random.default_rng(count)
+    a = random.standard_normal((SIZE, SIZE)).astype(np.float16)
+    b = random.standard_normal((200, SIZE)).astype(np.float16)
+    table = random.integers(0, 200, count).astype(np.int32)
+    out = np.full((SIZE, SIZE), np.nan, np.float32)
+    through_block[(1,)](a, b, table, out, count, SIZE, way)
+    rows = np.concatenate([table, np.zeros(-count % SIZE, np.int32)]).reshape(-1, SIZE)
+    expected = sum(a.astype(np.float64) @ b[some].astype(np.float64) for some in rows)
+    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-3)
+
+
+@st.jit
 def chained(a_ptr, b_ptr, first, next_ptr, out_ptr, count, SIZE: tl.constexpr):
     """A sum of products whose second operands are a list: where the next one lies stands beside each."""
     i = tl.arange(0, SIZE)
@@ -176,6 +209,14 @@ def remarks_of(kernel, chip, **constants):
         kernel, signature=signature, target=f"cuda:{chip}", num_warps=4, num_stages=3, **constants
     )
     return [(remark["kind"], remark["text"]) for remark in compiled.remarks]
+
+
+@pytest.mark.parametrize("chip", [80, 90])
+@pytest.mark.parametrize("way", ["descriptor", "pointer"])
+def test_lists_of_blocks_are_read_ahead(chip, way):
+    remarks = remarks_of(through_block, chip, SIZE=64, WAY=way)
+    pipelined = [text for kind, text in remarks if kind == "pipelined"]
+    assert sum("in registers: addresses are made of it" in text for text in pipelined) == 1
 
 
 @pytest.mark.parametrize("chip", [80, 90])

@@ -279,6 +279,37 @@ def test_integers_of_few_bits_are_rounded_once(bits, is_signed, to, digits):
     assert np.array_equal(out.astype(np.float64), expected)
 
 
+@st.jit
+def grown(out_ptr, n, STEP: tl.constexpr):
+    """Of numbers that loops carry and count nothing is known while they are compiled."""
+    x = 0
+    for i in range(n):
+        tl.store(out_ptr + i, x.to(tl.bfloat16))
+        x += STEP
+    for i in range(0, n * STEP, STEP):
+        tl.store(out_ptr + n + i // STEP, i.to(tl.bfloat16))
+
+
+def test_integers_that_loops_carry_are_rounded_once():
+    step = 1028 * 2**18 + 1  # beside the middle of two numbers of bf16
+    out = np.zeros(8, ml_dtypes.bfloat16)
+    grown[(1,)](out, 4, step)
+    expected = [nearest_to_integer(step * i, 8) for i in range(4)]
+    assert out.astype(np.float64).tolist() == 2 * expected
+
+
+def test_positions_are_rounded_once():
+    @st.jit
+    def kernel(out_ptr, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(out_ptr + i, (i * 262144 + 1).to(tl.bfloat16))
+
+    out = np.zeros(4096, ml_dtypes.bfloat16)
+    kernel[(1,)](out, out.size)
+    expected = [nearest_to_integer(262144 * i + 1, 8) for i in range(out.size)]
+    assert out.astype(np.float64).tolist() == expected
+
+
 @pytest.mark.host
 @pytest.mark.parametrize("bits, conversions", [(4, 0), (24, 0), (25, 4)])
 def test_integers_of_few_bits_need_no_check(bits, conversions):
