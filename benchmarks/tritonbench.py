@@ -142,7 +142,9 @@ class Worker:
             for line in self.process.stdout:
                 if line.startswith("answer "):
                     answer = json.loads(line[len("answer ") :])
-                    if "CUDA" in answer.get("error", ""):  # it ends, and the next question is for another
+                    if "CUDA" in answer.get(
+                        "error", ""
+                    ):  # it ends, and the next question is for another
                         self.process.wait()
                     return answer
         except BrokenPipeError:

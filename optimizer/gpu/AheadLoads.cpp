@@ -9,6 +9,9 @@ using namespace sectile::tile;
 
 namespace sectile::optimizer {
 
+/// Registers of a thread that may be carried of a load that others' addresses are made of.
+static constexpr int64_t kMostGivenWords = 16;
+
 bool isReadByProduct(LoadOp load) {
   return llvm::any_of(load->getUsers(), llvm::IsaPred<ToBufferOp>);
 }

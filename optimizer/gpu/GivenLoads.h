@@ -1,7 +1,7 @@
 //===-- GivenLoads.h - what addresses are made of, loaded a round before they are -------------------===//
 // Loads through block tables and lists of rows: what a round copies `distance` rounds ahead lies
 // where something else says that has to be loaded first. That is loaded a round earlier still, and
-// carried to the next round in registers, so that no copy waits for it.
+// carried to the next round in registers, so that no copy waits for it. (PipelineLoops)
 //
 //   GivenLoads given(loop);
 //   if (given.add(load))                            // its own address is arithmetic
@@ -14,9 +14,6 @@
 #include "optimizer/gpu/LoopSlice.h"
 
 namespace sectile::optimizer {
-
-/// Registers of a thread that may be carried of a load that others' addresses are made of.
-inline constexpr int64_t kMostGivenWords = 16;
 
 /// Emits the load with the operands that `there` has for its own, where the iteration `exists`
 /// (null: it does).

@@ -17,8 +17,6 @@ namespace {
 constexpr int64_t kOtherWords = 16;
 /// Programs of a multiprocessor that a loop over rows is launched for, as a rule.
 constexpr int64_t kUsualPrograms = 4;
-/// The most that any GPU runs.
-constexpr int64_t kMostPrograms = 32;
 /// Bytes that a multiprocessor must be waiting for at any time to get all that memory can give.
 constexpr int64_t kBytesInFlight = 48 << 10;
 /// Iterations under way: the one that computes, and the one whose loads it does not wait for.
@@ -81,10 +79,8 @@ class LoopPrefetcher {
 public:
   LoopPrefetcher(scf::ForOp loop, const GpuShape &shape, const LoopWrites &writes,
                  SmallVectorImpl<ApartArguments> &apart, lang::Remarks &remarks)
-      : loop(loop), shape(shape), writes(writes), apart(apart), remarks(remarks),
-        slice(loop, LoopSlice::Runs::Anywhere, [this](LoadOp load) { return mayBeGiven(load); }),
-        given(loop), builder(loop) {}
-  LoopPrefetcher(const LoopPrefetcher &) = delete;
+      : loop(loop), shape(shape), writes(writes), apart(apart), remarks(remarks), slice(loop),
+        builder(loop) {}
 
   /// Returns the programs that a multiprocessor should have room for; 0 when nothing changed.
   int64_t run(const CheapValues &cheap, const IndexAnalysis &analysis) {
@@ -97,18 +93,12 @@ public:
         return stay(load, kAddressNeedsIteration);
       loads.push_back(load);
     }
-    given.keep(slice.given());
-    // They are loaded for others, and wait one round more for their own.
-    llvm::erase_if(loads, [&](LoadOp load) { return isGiven(load); });
     int64_t programs = roomIfItPays(cheap, analysis);
     if (!programs)
       return stay({}, whyNot);
     for (LoadOp load : loads)
       note(load, "pipelined", "1 iteration ahead, in registers",
            {{"iterations_ahead", 1}, {"through_shared_memory", 0}});
-    for (LoadOp load : slice.given())
-      note(load, "pipelined", "2 iterations ahead, in registers: addresses are made of it",
-           {{"iterations_ahead", 2}, {"through_shared_memory", 0}});
     for (const AsyncLoad &copy : copies)
       note(copy.load, "pipelined", "1 iteration ahead, through 2 stages in shared memory",
            {{"iterations_ahead", 1}, {"stages", 2}, {"through_shared_memory", 1}});
@@ -123,14 +113,6 @@ public:
   }
 
 private:
-  /// Whether the load can start two rounds ahead, since addresses are made of it.
-  bool mayBeGiven(LoadOp load) {
-    SmallVector<ApartArguments> dropped; // it is asked for as one of the loop's loads, too
-    return wordsPerThread(load.getType()) <= kMostGivenWords &&
-           writes.mayBePassedBy(load, dropped) && given.add(load);
-  }
-  bool isGiven(LoadOp load) const { return llvm::is_contained(slice.given(), load); }
-
   void note(LoadOp load, StringRef kind, std::string text,
             std::initializer_list<std::pair<const char *, int64_t>> numbers = {}) {
     addRemark(remarks, load.getLoc(), kind, std::move(text), numbers);
@@ -154,22 +136,15 @@ private:
       if (layoutOf(load.getType()))
         bytes += wordsPerThread(load.getType()) * 4 * shape.threadCount();
     }
-    for (LoadOp load : slice.given())
-      ahead += 2 * wordsPerThread(load.getType());
     int64_t now = kOtherWords + peakWords(loop, cheap), then = now + ahead;
-    auto roomFor = [&](int64_t words, int64_t most) {
+    auto room = [&](int64_t words) {
       int64_t programs = shape.registerWords / (shape.threadCount() * words);
-      return std::clamp<int64_t>(programs, 1, most);
+      return std::clamp<int64_t>(programs, 1, kUsualPrograms);
     };
-    auto room = [&](int64_t words) { return roomFor(words, kUsualPrograms); };
     bool isAlone = room(now) == 1;
-    // Where addresses are loaded first, tiles are under way half of the time. Lists of rows are
-    // read by as many programs as there is room for.
-    const int64_t usual = given.isEmpty() ? room(now) : roomFor(now, kMostPrograms),
-                  wanted = given.isEmpty() ? kBytesInFlight : 2 * kBytesInFlight;
-    if (!isAlone && usual * bytes >= wanted) {
-      whyNot = "about " + std::to_string(usual) + " programs fit on a multiprocessor, and " +
-               std::to_string(usual * bytes) + " bytes are under way without this";
+    if (!isAlone && room(now) * bytes >= kBytesInFlight) {
+      whyNot = "about " + std::to_string(room(now)) + " programs fit on a multiprocessor, and " +
+               std::to_string(room(now) * bytes) + " bytes are under way without this";
       return 0;
     }
     // A few values can be computed again where they are used.
@@ -209,60 +184,29 @@ private:
     return true;
   }
 
-  /// What is carried from round to round: values of the slice, results of loads, and what addresses
-  /// of the round behind are made of.
-  struct Ahead {
-    SmallVector<Value> slice, loaded, loadedGiven;
-    GivenLoads::State given;
-
-    SmallVector<Value> all() const {
-      SmallVector<Value> values(slice);
-      llvm::append_range(values, loaded);
-      llvm::append_range(values, loadedGiven);
-      llvm::append_range(values, given.all());
-      return values;
-    }
-    /// As many values as `all` has.
-    void setAll(ValueRange values) {
-      for (SmallVector<Value> *part : {&slice, &loaded, &loadedGiven}) {
-        part->assign(values.begin(), values.begin() + part->size());
-        values = values.drop_front(part->size());
-      }
-      given.setAll(values);
-    }
-  };
-
-  /// Loads what the iteration of `index` needs, where it `exists`.
-  void load(Value index, Ahead &ahead, Value exists, Value stage, LoopExtent &extent) {
-    IRMapping there = slice.clone(builder, index, ahead.slice, given.results(ahead.given));
+  /// The loads of the iteration of `index`, where it `exists`; `carried` becomes the next one's.
+  SmallVector<Value> load(Value index, SmallVector<Value> &carried, Value exists, Value stage) {
+    IRMapping there = slice.clone(builder, index, carried);
     for (const AsyncLoad &copy : copies)
       startCopy(builder, copy, there, stage, exists);
     if (!copies.empty())
       AsyncCommitOp::create(builder, loop.getLoc());
-    ahead.loaded.clear();
+    SmallVector<Value> loaded;
     for (LoadOp load : loads)
-      ahead.loaded.push_back(emitLoadAhead(builder, load, there, exists));
-    ahead.slice = slice.next(there);
-    ahead.loadedGiven = ahead.given.loaded;
-    if (given.isEmpty())
-      return;
-    Location place = loop.getLoc();
-    exists = arith::AndIOp::create(builder, place, exists, extent.hasNext(builder, index));
-    given.load(builder, arith::AddIOp::create(builder, place, index, loop.getStep()), exists,
-               ahead.given);
+      loaded.push_back(emitLoadAhead(builder, load, there, exists));
+    carried = slice.next(there);
+    return loaded;
   }
 
   void rewrite() {
     LoopExtent extent(builder, loop, 1);
     Value zero = number(0), one = number(1);
-    Ahead ahead{slice.initial(), {}, {}, given.initial()};
-    Value hasFirst = extent.hasFirst(builder);
-    if (!given.isEmpty())
-      given.load(builder, loop.getLowerBound(), hasFirst, ahead.given);
-    load(loop.getLowerBound(), ahead, hasFirst, zero, extent);
+    SmallVector<Value> carried = slice.initial();
+    SmallVector<Value> loaded = load(loop.getLowerBound(), carried, extent.hasFirst(builder), zero);
 
     SmallVector<Value> initial(loop.getInitArgs());
-    llvm::append_range(initial, ahead.all());
+    llvm::append_range(initial, carried);
+    llvm::append_range(initial, loaded);
     initial.push_back(zero);
     scf::ForOp made = rebuildLoop(builder, loop, initial);
     unsigned ownCount = loop.getNumRegionIterArgs();
@@ -275,17 +219,16 @@ private:
       AsyncWaitOp::create(builder, loop.getLoc(), builder.getI32IntegerAttr(0));
       BarrierOp::create(builder, loop.getLoc(), /*sharedOnly=*/true);
     }
-    ahead.setAll(ValueRange(arguments).drop_front(ownCount).drop_back());
+    SmallVector<Value> aheadCarried(arguments.slice(ownCount, carried.size()));
+    SmallVector<Value> ahead = load(extent.later(builder, index), aheadCarried,
+                                    extent.hasLater(builder, index), otherStage);
+
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), index);
     for (auto [from, to] : llvm::zip(loop.getRegionIterArgs(), arguments))
       mapping.map(from, to);
-    for (auto [from, to] : llvm::zip(loads, ahead.loaded))
+    for (auto [from, to] : llvm::zip(loads, arguments.drop_front(ownCount + carried.size())))
       mapping.map(from.getResult(), to);
-    for (auto [from, to] : llvm::zip(slice.given(), ahead.loadedGiven))
-      mapping.map(LoadOp(from).getResult(), to);
-    load(extent.later(builder, index), ahead, extent.hasLater(builder, index), otherStage, extent);
-
     llvm::SmallDenseMap<Operation *, Value> buffers;
     for (AsyncLoad &copy : copies)
       buffers[copy.load] = copy.buffer;
@@ -300,7 +243,8 @@ private:
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
-    llvm::append_range(yielded, ahead.all());
+    llvm::append_range(yielded, aheadCarried);
+    llvm::append_range(yielded, ahead);
     yielded.push_back(otherStage);
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, loop.getLoc(), yielded);
@@ -325,7 +269,6 @@ private:
   lang::Remarks &remarks;
   std::string whyNot;
   LoopSlice slice;
-  GivenLoads given; // what addresses of others are made of
   OpBuilder builder;
   SmallVector<LoadOp, 4> loads;     // wait in registers
   SmallVector<AsyncLoad, 4> copies; // wait in shared memory
@@ -379,12 +322,8 @@ void PrefetchLoads::runOnOperation() {
   if (loops.empty())
     return;
   // Products elsewhere have registers of their own, of which the loops' programs say nothing.
-  const bool multiplies =
-      function
-          .walk([](Operation *op) {
-            return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted();
+  bool multiplies = false;
+  function.walk([&](Operation *op) { multiplies |= isa<DotOp, DotAsyncOp>(op); });
   PointerProvenance provenance(function);
   CheapValues cheap(function);
   IndexAnalysis analysis(function);

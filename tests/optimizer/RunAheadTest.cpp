@@ -160,28 +160,9 @@ TEST(PrefetchLoads, with_many_bytes_under_way_registers_are_worth_more) {
                             "bytes are under way without this\n");
 }
 
-TEST(PrefetchLoads, addresses_that_are_loaded_are_loaded_first) {
+TEST(PrefetchLoads, addresses_that_are_loaded_stay) {
+  // The other row comes from memory: nothing of it is known before.
   std::string text = Rows{.more = "%j = tile.load %in : !tile.ptr<f32>\n"
-                                  "%k = arith.fptosi %j : f32 to i32\n"
-                                  "%ks = tile.splat %k : i32 -> tensor<512xi32>\n"
-                                  "%r = tile.ptr_add %ins, %ks : tensor<512x!tile.ptr<f32>>, "
-                                  "tensor<512xi32>\n"
-                                  "%z = tile.load %r : tensor<512x!tile.ptr<f32>>\n"
-                                  "tile.store %q, %z : tensor<512x!tile.ptr<f32>>\n"}
-                         .text();
-  Outcome outcome = optimized(text);
-  EXPECT_NE(outcome.said().find("pipelined: 2 iterations ahead, in registers: addresses are made "
-                                "of it\n"),
-            std::string::npos)
-      << outcome.said();
-}
-
-TEST(PrefetchLoads, addresses_that_are_loaded_by_way_of_others_stay) {
-  // Where the number of the other row lies is loaded, too: nothing of it is known before.
-  std::string text = Rows{.more = "%f = tile.load %in : !tile.ptr<f32>\n"
-                                  "%g = arith.fptosi %f : f32 to i32\n"
-                                  "%h = tile.ptr_add %in, %g : !tile.ptr<f32>, i32\n"
-                                  "%j = tile.load %h : !tile.ptr<f32>\n"
                                   "%k = arith.fptosi %j : f32 to i32\n"
                                   "%ks = tile.splat %k : i32 -> tensor<512xi32>\n"
                                   "%r = tile.ptr_add %ins, %ks : tensor<512x!tile.ptr<f32>>, "

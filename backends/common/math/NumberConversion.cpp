@@ -4,7 +4,6 @@
 #include "lang/plain/FloatFormats.h"
 
 #include "llvm/IR/PatternMatch.h"
-#include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "mlir/IR/BuiltinTypes.h"
 
