@@ -196,3 +196,62 @@ def test_attention(is_causal):
     p = np.exp(scores - scores.max(1, keepdims=True))
     exact = p / p.sum(1, keepdims=True) @ v
     np.testing.assert_allclose(out, exact, rtol=0, atol=4e-3)
+
+
+@st.jit
+def attention_by_blocks(
+    q, k, v, out, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, STAGES: tl.constexpr
+):
+    rows = tl.make_block_ptr(q, (length, D), (D, 1), (tl.program_id(0) * M, 0), (M, D), (1, 0))
+    queries = tl.load(rows)
+    top = tl.full((M,), float("-inf"), tl.float32)
+    total = tl.zeros((M,), tl.float32)
+    acc = tl.zeros((M, D), tl.float32)
+    for start in tl.range(0, length, N, num_stages=STAGES):
+        keys = tl.load(tl.make_block_ptr(k, (D, length), (1, D), (0, start), (D, N), (0, 1)))
+        scores = tl.dot(queries, keys)
+        highest = tl.maximum(top, tl.max(scores, 1))
+        p = tl.exp2(scores - highest[:, None])
+        fade = tl.exp2(top - highest)
+        values = tl.load(tl.make_block_ptr(v, (length, D), (D, 1), (start, 0), (N, D), (1, 0)))
+        total = total * fade + tl.sum(p, 1)
+        acc = tl.dot(p.to(values.dtype), values, acc * fade[:, None])
+        top = highest
+    place = tl.make_block_ptr(out, (length, D), (D, 1), (tl.program_id(0) * M, 0), (M, D), (1, 0))
+    tl.store(place, (acc / total[:, None]).to(out.dtype.element_ty))
+
+
+def remarks_of_attention(dtype, stages, **constants):
+    signature = dict.fromkeys(["q", "k", "v", "out"], f"*{dtype}:16") | {"length": "i32:16"}
+    compiled = st.compile(
+        attention_by_blocks, signature=signature, target="cuda:90", num_warps=4, num_stages=4,
+        STAGES=stages, **constants,
+    )  # fmt: skip
+    return {(remark["kind"], remark["text"]) for remark in compiled.remarks}
+
+
+@pytest.mark.host
+def test_products_of_single_warps_leave_room_for_a_second_program():
+    shape = {"M": 32, "N": 32, "D": 128}
+    said = remarks_of_attention("fp32", None, **shape)
+    assert ("hint", "num_stages=4: with 3 a multiprocessor has room for 2 programs") in said
+    assert [text for kind, text in said if kind == "pipelined" and "through 3 stages" in text]
+    assert "not-persistent" in [kind for kind, _ in said]
+    # A loop has what it asks for itself.
+    said = remarks_of_attention("fp32", 4, **shape)
+    assert [text for kind, text in said if kind == "pipelined" and "through 4 stages" in text]
+
+
+@pytest.mark.parametrize("length", [64, 256])
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_attention_by_blocks_of_float32(length, stages):
+    M, N, D = 32, 32, 64
+    random = np.random.default_rng(length)
+    q, k, v = (random.standard_normal((length, D)).astype(np.float32) for _ in range(3))
+    q *= np.float32(0.1)
+    out = np.full((length, D), np.nan, np.float32)
+    attention_by_blocks[(length // M,)](q, k, v, out, length, M, N, D, None, num_stages=stages)
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    p = np.exp2(scores - scores.max(1, keepdims=True))
+    expected = p @ v.astype(np.float64) / p.sum(1, keepdims=True)
+    np.testing.assert_allclose(out, expected, rtol=0, atol=5e-3)
