@@ -1,4 +1,4 @@
-//===-- GivenLoads.h - what addresses are made of, loaded a round before they are -------------------===//
+//===-- GivenLoads.h - what addresses are made of, loaded a round before they are -------------===//
 // Loads through block tables and lists of rows: what a round copies `distance` rounds ahead lies
 // where something else says that has to be loaded first. That is loaded a round earlier still, and
 // carried to the next round in registers, so that no copy waits for it. (PipelineLoops)

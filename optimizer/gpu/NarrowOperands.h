@@ -1,4 +1,4 @@
-//===-- NarrowOperands.h - operands are multiplied as they were before they were widened ----------===//
+//===-- NarrowOperands.h - widened operands multiplied as they were before --------------------===//
 // Kernels load halves, convert them to f32 and multiply these. Products of halves are exact in f32,
 // so instructions of halves multiply the same numbers and add them as those of tf32 do, at twice
 // the speed and from half of the registers; and what was loaded they may read where it lies.
