@@ -54,7 +54,8 @@ bool StagePlan::decide() {
 }
 
 void StagePlan::leaveRoom() {
-  if (!loop.getOps<DotAsyncOp>().empty() || loop->hasAttr(kStagesAttr))
+  // What does not fit at all is an error of its own, which says what takes the bytes.
+  if (!loop.getOps<DotAsyncOp>().empty() || loop->hasAttr(kStagesAttr) || !isRoomFor(stageCount))
     return;
   auto programs = [&](int64_t stages) {
     return std::min(programsWith(stages), programsByRegisters());
