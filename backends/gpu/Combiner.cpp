@@ -92,6 +92,7 @@ Combiner::Combiner(GpuEmitter &emitter, Block &region)
     identities.front() = emitter.constantOf(identity, elements.front());
     symmetric = true;
   }
+  contractsSums = isa<arith::AddFOp>(only) && emitter.options.enableFpFusion;
   if (auto integer = dyn_cast<IntegerType>(elements.front()); integer && integer.getWidth() <= 32)
     ofLanes = laneCombinationOf(only);
 }
@@ -139,6 +140,14 @@ Partial Combiner::onlyIf(Partial partial, llvm::Value *condition) {
   else
     partial.exists = emitter.both(partial.exists, condition);
   return partial;
+}
+
+bool Combiner::addsProduct(const Partial &partial) const {
+  if (!contractsSums || partial.exists)
+    return false;
+  auto *product = dyn_cast<llvm::BinaryOperator>(partial.values.front());
+  return product && product->getOpcode() == llvm::Instruction::FMul &&
+         product->hasAllowContract() && product->use_empty();
 }
 
 Partial Combiner::select(llvm::Value *condition, const Partial &ifTrue, const Partial &ifFalse) {

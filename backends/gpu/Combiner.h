@@ -32,6 +32,8 @@ public:
   Partial combine(const Partial &lhs, const Partial &rhs);
   /// The value where `condition` holds, else nothing. A null `condition` always holds.
   Partial onlyIf(Partial partial, llvm::Value *condition);
+  /// Whether the partial is a product that one instruction multiplies and adds to another partial.
+  bool addsProduct(const Partial &partial) const;
   Partial select(llvm::Value *condition, const Partial &ifTrue, const Partial &ifFalse);
   /// The partial of all lanes of the warp, by one instruction; nullopt: there is none.
   std::optional<Partial> combineAllLanes(const Partial &partial);
@@ -47,7 +49,7 @@ private:
   llvm::SmallVector<mlir::Type, 2> elements;
   llvm::SmallVector<llvm::Type *, 2> types;
   llvm::SmallVector<llvm::Constant *, 2> identities; // null: not known
-  bool symmetric = false;
+  bool symmetric = false, contractsSums = false;
   std::optional<LaneCombination> ofLanes; // of integers of at most 32 bits
 };
 

@@ -115,31 +115,77 @@ private:
           builder.CreateICmpSLT(left.values[*position], right.values[*position]));
   }
 
-  /// Neighbours first, level by level: short chains, and what is combined in one step is free.
-  Partial combineTree(SmallVectorImpl<Partial> &partials, bool isOrdered = false) {
-    while (partials.size() > 1) {
-      size_t half = partials.size() / 2;
-      for (size_t index = 0; index < half; ++index) {
-        if (isOrdered)
-          assumeOrder(partials[2 * index], partials[2 * index + 1]);
-        partials[index] = combiner.combine(partials[2 * index], partials[2 * index + 1]);
+  /// What a thread has combined so far, neighbours first: a tree of which at most log2(n) parts are
+  /// held at a time, so that a thread need not have all n leaves in registers. A sum's leaves that
+  /// are products are added in runs, each by one instruction with its product; in pairs every other
+  /// product would be an instruction of its own.
+  class Tree {
+  public:
+    Tree(ReduceEmitter &reduction, bool isOrdered) : reduction(reduction), isOrdered(isOrdered) {}
+
+    void add(Partial leaf) {
+      if (reduction.combiner.addsProduct(leaf)) {
+        if (inRun == 0 || inRun == kMostOfRun) {
+          closeRun();
+          parts.push_back({std::move(leaf), 0});
+        } else {
+          combineInto(parts.back().partial, leaf);
+        }
+        ++inRun;
+        return;
       }
-      if (partials.size() % 2)
-        partials[half++] = partials.back();
-      partials.truncate(half);
+      closeRun();
+      parts.push_back({std::move(leaf), 0});
+      combineEqualLevels();
     }
-    return partials.empty() ? Partial() : partials.front();
-  }
+    Partial root() {
+      closeRun();
+      while (parts.size() > 1)
+        combineLastTwo();
+      return parts.empty() ? Partial() : std::move(parts.front().partial);
+    }
+
+  private:
+    /// Longer runs round more, and their additions wait for each other.
+    static constexpr unsigned kMostOfRun = 8;
+    struct Part {
+      Partial partial;
+      unsigned level; // 2^level leaves or runs
+    };
+    void combineInto(Partial &left, const Partial &right) {
+      if (isOrdered)
+        reduction.assumeOrder(left, right);
+      left = reduction.combiner.combine(left, right);
+    }
+    void combineLastTwo() {
+      const Part right = parts.pop_back_val();
+      combineInto(parts.back().partial, right.partial);
+      ++parts.back().level;
+    }
+    void combineEqualLevels() {
+      while (parts.size() > 1 && parts.back().level == parts[parts.size() - 2].level)
+        combineLastTwo();
+    }
+    void closeRun() {
+      if (std::exchange(inRun, 0))
+        combineEqualLevels();
+    }
+
+    ReduceEmitter &reduction;
+    SmallVector<Part, 16> parts;
+    bool isOrdered;
+    unsigned inRun = 0; // leaves of the last part, while it is a run
+  };
 
   Partial combineRegisters(ArrayRef<int> group) {
-    SmallVector<Partial, 16> partials;
+    Tree tree(*this, position && isInOrder(group));
     for (int reg : group) {
       Partial partial;
       for (const Registers &values : operands)
         partial.values.push_back(values[reg]);
-      partials.push_back(combiner.onlyIf(std::move(partial), isInside(reg)));
+      tree.add(combiner.onlyIf(std::move(partial), isInside(reg)));
     }
-    return combineTree(partials, position && isInOrder(group));
+    return tree.root();
   }
 
   /// Combines those of all lanes by one instruction each, where the target has it.
@@ -208,16 +254,16 @@ private:
                            builder.getInt1Ty());
     SmallVector<Registers, 2> results(combiner.operandCount());
     for (size_t reg = 0; reg < all.front().size(); ++reg) {
-      SmallVector<Partial, 16> row;
+      Tree row(*this, /*isOrdered=*/false);
       for (int64_t number = 0; number < steps.plan.partialCount; ++number) {
         Partial made;
         for (const auto &operand : all)
           made.values.push_back(operand[reg][number]);
         if (hasFlags)
           made.exists = flags[reg][number];
-        row.push_back(std::move(made));
+        row.add(std::move(made));
       }
-      Partial whole = combineTree(row);
+      Partial whole = row.root();
       for (auto [index, values] : llvm::enumerate(results))
         values.push_back(whole.values[index]);
     }

@@ -40,7 +40,8 @@ namespace {
 
 /// The most words of all threads that tiles take at a time, of a kernel without products. Elements
 /// of operands make way for those of results; what any thread can make for itself takes nothing;
-/// and what is computed element by element is computed when it is wanted where that takes less.
+/// what is computed element by element is computed when it is wanted where that takes less; and
+/// what is only combined along an axis is combined as it comes.
 class LiveWords {
 public:
   explicit LiveWords(func::FuncOp function) : cheap(function) {
@@ -55,11 +56,26 @@ private:
     int64_t words = 0;
   };
 
+  /// Whether all that becomes of the tile, element by element, is a reduction's operand.
+  static bool isCombinedAsItComes(Value value) {
+    while (value.hasOneUse()) {
+      Operation *user = *value.user_begin();
+      if (user->getBlock() != value.getParentBlock())
+        return false;
+      if (isa<ReduceOp>(user))
+        return true;
+      if (!isElementwise(user) || user->getNumResults() != 1)
+        return false;
+      value = user->getResult(0);
+    }
+    return false;
+  }
+
   int64_t wordsOf(Value value) const {
     auto tile = dyn_cast<RankedTensorType>(value.getType());
     // Truths are bits of a register, or of one that lanes share.
     if (!tile || !tile.getElementType().isIntOrFloat() || tile.getElementTypeBitWidth() < 8 ||
-        cheap.contains(value))
+        cheap.contains(value) || isCombinedAsItComes(value))
       return 0;
     return tile.getNumElements() * tile.getElementTypeBitWidth() / 32;
   }

@@ -1,5 +1,7 @@
 """Reductions and scans, along any axis, with built-in and own combiners."""
 
+import re
+
 import numpy as np
 import pytest
 from support import DTYPES, EXTENTS, FLOATS, INTEGERS, assert_close, numpy_dtype, random
@@ -385,3 +387,56 @@ def test_one_instruction_combines_integers_of_all_lanes(f, dtype, columns, count
         counted, signature, {"ROWS": 4, "N": columns, "f": f}, target="cuda:80", num_warps=4
     )
     assert compiled.asm["ptx"].count("redux.sync." + COMBINATIONS[f][1]) == count
+
+
+@st.jit
+def rows_summed(x_ptr, w_ptr, out_ptr, ROWS: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
+    tile = tl.load(x_ptr + rows[:, None] * N + columns[None, :])
+    tl.store(out_ptr + rows, tl.sum(tile * tl.load(w_ptr + columns)[None, :], axis=1))
+
+
+@pytest.mark.parametrize("rows, columns", [(4, 256), (8, 1), (2, 5), (1, 4096), (16, 96)])
+def test_sums_of_products(rows, columns):
+    x, w = random("float32", (rows, columns), 1), random("float32", columns, 2)
+    out = np.zeros(rows, np.float32)
+    rows_summed[(1,)](x, w, out, rows, columns)
+    exact = x.astype(np.float64) * w
+    assert_close(out, exact.sum(axis=1), "float32", ulps=8, scale=np.abs(exact).sum(axis=1))
+
+
+def _compiled_sums(dtype, rows, columns, **options):
+    signature = dict.fromkeys(("x_ptr", "w_ptr", "out_ptr"), f"*{dtype}:16")
+    constants = {"ROWS": rows, "N": columns}
+    return st.compile(rows_summed, signature, constants, target="cuda:90", num_warps=4, **options)
+
+
+def _of_threads(ptx, operation):
+    """The instructions whose result is a number of a thread, in order: result and operands."""
+    return re.findall(rf"{operation}(?:\.rn)?\.f32\s+(%r\d+), ([^;]*);", ptx)
+
+
+@pytest.mark.host
+def test_products_are_added_by_one_instruction_each():
+    """A thread of 128 has 64 of the 64 x 128 products: of each eight, one is multiplied first."""
+    ptx = _compiled_sums("fp32", 64, 128).asm["ptx"]
+    assert len(_of_threads(ptx, "fma")) == 56 and len(_of_threads(ptx, "mul")) == 8
+    exact = _compiled_sums("fp32", 64, 128, enable_fp_fusion=False).asm["ptx"]
+    assert not _of_threads(exact, "fma")
+
+
+@pytest.mark.host
+def test_a_thread_combines_neighbours_before_it_goes_on():
+    """It never has more sums at a time than the tree is high: the third one is of the first two."""
+    signature = dict.fromkeys(("x_ptr", "out_ptr"), "*fp32:16")
+    compiled = st.compile(
+        counted, signature, {"ROWS": 4, "N": 4096, "f": of_two_sum}, target="cuda:90", num_warps=4
+    )
+    sums = _of_threads(compiled.asm["ptx"], "add")
+    assert len(sums) > 100 and sums[2][1] == f"{sums[0][0]}, {sums[1][0]}"
+
+
+@pytest.mark.host
+def test_no_more_warps_for_what_is_combined_as_it_comes():
+    """A tile of 512 numbers for each thread, of which nothing is left but sums."""
+    assert _compiled_sums("fp16", 256, 256).metadata.threads == 128
