@@ -43,7 +43,7 @@ public:
         combine(within, multiply(wide(index), splatLike(stride, index)),
                 [&](Value x, Value y) { return add(x, y); });
         if (op.getChecked()[dim])
-          inside = isWithin(index, offset, op.getShape()[dim]);
+          inside = isWithin(index, extents[dim - outer], offset, op.getShape()[dim]);
       }
       if (inside)
         combine(mask, inside, [&](Value x, Value y) { return both(x, y); });
@@ -67,8 +67,8 @@ public:
                   compare(arith::CmpIPredicate::slt, rows, count));
     }
     if (op.getChecked()[1])
-      combine(mask, isWithin(columns, column, op.getShape()[1]),
-              [&](Value x, Value y) { return both(x, y); });
+      if (Value inside = isWithin(columns, extents[1], column, op.getShape()[1]))
+        combine(mask, inside, [&](Value x, Value y) { return both(x, y); });
     return finish(op.getBase(), multiply(column, columnStride), within, mask);
   }
 
@@ -155,14 +155,44 @@ private:
       extent = std::max(extent, other);
     total = op(broadcast(total, shape), broadcast(value, shape));
   }
-  /// min(max(number, 0), kBeyondBlocks) in 32 bits, as a tile.
-  Value bound(Value number, Value like) {
+  /// min(max(number, 0), kBeyondBlocks) in 32 bits.
+  Value bound(Value number) {
     number = arith::MaxSIOp::create(builder, loc, number, scalar(0));
     number = arith::MinSIOp::create(builder, loc, number, scalar(kBeyondBlocks));
-    return splatLike(arith::TruncIOp::create(builder, loc, builder.getI32Type(), number), like);
+    return arith::TruncIOp::create(builder, loc, builder.getI32Type(), number);
   }
-  /// 0 <= offset < extent, for all of the block.
+  /// Whether 0 <= offset and offset + count <= extent, whatever runs.
+  bool isAlwaysWithin(Value offset, int64_t count, Value extent) const {
+    const IndexFacts &begin = analysis.of(offset), &end = analysis.of(extent);
+    return begin.low >= 0 && end.low >= count && begin.high <= end.low - count;
+  }
+  /// The number in 32 bits, where that is known to hold it; null elsewhere.
+  Value narrow(Value number) {
+    const IndexFacts &facts = analysis.of(number);
+    if (facts.low < std::numeric_limits<int32_t>::min() ||
+        facts.high > std::numeric_limits<int32_t>::max())
+      return {};
+    auto wider = number.getDefiningOp<arith::ExtSIOp>();
+    if (wider && wider.getIn().getType().isInteger(32))
+      return wider.getIn();
+    return arith::TruncIOp::create(builder, loc, builder.getI32Type(), number);
+  }
+  /// How many elements there are from `offset` on, which is not negative. In 32 bits: what is more
+  /// than they hold is cut, and where there is none, the number is 0 or negative.
+  Value leftFrom(Value offset, Value extent) {
+    Value begin = narrow(offset), end = begin ? narrow(extent) : Value();
+    if (!end)
+      return bound(arith::SubIOp::create(builder, loc, extent, offset));
+    // A negative extent, less an offset, might be no number of 32 bits.
+    if (analysis.of(extent).low < 0)
+      end = arith::MaxSIOp::create(
+          builder, loc, end, arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)));
+    return arith::SubIOp::create(builder, loc, end, begin);
+  }
+  /// 0 <= offset < extent, for all of the block; null where that is always so.
   Value isWithin(Value offset, Value extent) {
+    if (isAlwaysWithin(offset, 1, extent))
+      return {};
     Value inside = compare(arith::CmpIPredicate::slt, offset, extent);
     if (analysis.of(offset).low < 0)
       inside = both(compare(arith::CmpIPredicate::sge, offset, scalar(0)), inside);
@@ -170,14 +200,18 @@ private:
     return tile::SplatOp::create(builder, loc, RankedTensorType::get(ones, inside.getType()),
                                  inside);
   }
-  /// 0 <= offset + index < extent, for indices of the block.
-  Value isWithin(Value index, Value offset, Value extent) {
-    Value end = arith::SubIOp::create(builder, loc, extent, offset);
-    Value mask = compare(arith::CmpIPredicate::slt, index, bound(end, index));
+  /// 0 <= offset + index < extent, for the indices [0, count) of the block; null where that is
+  /// always so.
+  Value isWithin(Value index, int64_t count, Value offset, Value extent) {
+    if (isAlwaysWithin(offset, count, extent))
+      return {};
     if (analysis.of(offset).low >= 0)
-      return mask;
-    Value begin = arith::SubIOp::create(builder, loc, scalar(0), offset);
-    return both(compare(arith::CmpIPredicate::sge, index, bound(begin, index)), mask);
+      return compare(arith::CmpIPredicate::slt, index, splatLike(leftFrom(offset, extent), index));
+    Value end = bound(arith::SubIOp::create(builder, loc, extent, offset));
+    Value below = compare(arith::CmpIPredicate::slt, index, splatLike(end, index));
+    Value begin = bound(arith::SubIOp::create(builder, loc, scalar(0), offset));
+    Value above = compare(arith::CmpIPredicate::sge, index, splatLike(begin, index));
+    return both(above, below);
   }
   Places finish(Value base, Value start, Value within, Value mask) {
     Value first = tile::PtrAddOp::create(builder, loc, base, start);

@@ -22,6 +22,40 @@ Operation *onlyOperation(Block &region) {
   return usesBoth ? op : nullptr;
 }
 
+/// What the operation does to integers, where an instruction may do it for all lanes.
+std::optional<RmwKind> integerKindOf(Operation *op) {
+  using enum RmwKind;
+  return llvm::TypeSwitch<Operation *, std::optional<RmwKind>>(op)
+      .Case<arith::AddIOp>([](auto) { return Add; })
+      .Case<arith::AndIOp>([](auto) { return And; })
+      .Case<arith::OrIOp>([](auto) { return Or; })
+      .Case<arith::XOrIOp>([](auto) { return Xor; })
+      .Case<arith::MinSIOp>([](auto) { return Min; })
+      .Case<arith::MaxSIOp>([](auto) { return Max; })
+      .Case<arith::MinUIOp>([](auto) { return UMin; })
+      .Case<arith::MaxUIOp>([](auto) { return UMax; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+llvm::APInt identityOf(RmwKind kind, unsigned width) {
+  switch (kind) {
+  case RmwKind::Add:
+  case RmwKind::Or:
+  case RmwKind::Xor:
+  case RmwKind::UMax:
+    return llvm::APInt::getZero(width);
+  case RmwKind::And:
+  case RmwKind::UMin:
+    return llvm::APInt::getAllOnes(width);
+  case RmwKind::Max:
+    return llvm::APInt::getSignedMinValue(width);
+  case RmwKind::Min:
+    return llvm::APInt::getSignedMaxValue(width);
+  default:
+    llvm_unreachable("not of integers");
+  }
+}
+
 /// x . identity = x for every x, NaN and -0 included.
 TypedAttr identityOf(Operation *op, Type element) {
   if (auto type = dyn_cast<FloatType>(element)) {
@@ -49,31 +83,9 @@ TypedAttr identityOf(Operation *op, Type element) {
   auto type = dyn_cast<IntegerType>(element);
   if (!type)
     return {};
-  unsigned width = type.getWidth();
-  auto number = [&](llvm::APInt value) { return IntegerAttr::get(type, value); };
-  return llvm::TypeSwitch<Operation *, TypedAttr>(op)
-      .Case<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(
-          [&](auto) { return number(llvm::APInt::getZero(width)); })
-      .Case<arith::MulIOp>([&](auto) { return number(llvm::APInt(width, 1)); })
-      .Case<arith::AndIOp, arith::MinUIOp>(
-          [&](auto) { return number(llvm::APInt::getAllOnes(width)); })
-      .Case<arith::MaxSIOp>([&](auto) { return number(llvm::APInt::getSignedMinValue(width)); })
-      .Case<arith::MinSIOp>([&](auto) { return number(llvm::APInt::getSignedMaxValue(width)); })
-      .Default([](Operation *) { return TypedAttr(); });
-}
-
-std::optional<LaneCombination> laneCombinationOf(Operation *op) {
-  using enum LaneCombination;
-  return llvm::TypeSwitch<Operation *, std::optional<LaneCombination>>(op)
-      .Case<arith::AddIOp>([](auto) { return Add; })
-      .Case<arith::AndIOp>([](auto) { return And; })
-      .Case<arith::OrIOp>([](auto) { return Or; })
-      .Case<arith::XOrIOp>([](auto) { return Xor; })
-      .Case<arith::MinSIOp>([](auto) { return MinSigned; })
-      .Case<arith::MaxSIOp>([](auto) { return MaxSigned; })
-      .Case<arith::MinUIOp>([](auto) { return MinUnsigned; })
-      .Case<arith::MaxUIOp>([](auto) { return MaxUnsigned; })
-      .Default([](Operation *) { return std::nullopt; });
+  if (std::optional<RmwKind> kind = integerKindOf(op))
+    return IntegerAttr::get(type, identityOf(*kind, type.getWidth()));
+  return isa<arith::MulIOp>(op) ? IntegerAttr::get(type, 1) : TypedAttr();
 }
 
 } // namespace
@@ -94,15 +106,14 @@ Combiner::Combiner(GpuEmitter &emitter, Block &region)
   }
   contractsSums = isa<arith::AddFOp>(only) && emitter.options.enableFpFusion;
   if (auto integer = dyn_cast<IntegerType>(elements.front()); integer && integer.getWidth() <= 32)
-    ofLanes = laneCombinationOf(only);
+    ofLanes = integerKindOf(only);
 }
 
 std::optional<Partial> Combiner::combineAllLanes(const Partial &partial) {
   if (!ofLanes || partial.values.size() != 1 || partial.exists)
     return std::nullopt;
   llvm::Value *value = partial.values.front();
-  const bool isSigned =
-      *ofLanes == LaneCombination::MinSigned || *ofLanes == LaneCombination::MaxSigned;
+  const bool isSigned = *ofLanes == RmwKind::Min || *ofLanes == RmwKind::Max;
   llvm::Value *word = isSigned ? builder.CreateSExt(value, builder.getInt32Ty())
                                : builder.CreateZExt(value, builder.getInt32Ty());
   llvm::Value *combined = emitter.target.combineLanes(builder, *ofLanes, word);
@@ -128,6 +139,14 @@ Partial Combiner::combine(const Partial &lhs, const Partial &rhs) {
   }
   if (lhs.exists && rhs.exists)
     both.exists = builder.CreateOr(lhs.exists, rhs.exists);
+  return both;
+}
+
+Partial Combiner::combineAlike(const Partial &own, const Partial &other) {
+  Partial both = combine(own, other);
+  for (llvm::Value *value : both.values)
+    if (auto *sum = dyn_cast<llvm::BinaryOperator>(value); sum && isa<llvm::FPMathOperator>(sum))
+      sum->setHasAllowContract(false);
   return both;
 }
 

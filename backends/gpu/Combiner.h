@@ -30,6 +30,10 @@ public:
 
   /// lhs . rhs, in this order.
   Partial combine(const Partial &lhs, const Partial &rhs);
+  /// The same in two lanes that exchange their partials and combine them to the same bits: were the
+  /// operation, which is symmetric, fused with what made a lane's own number, each lane would round
+  /// the other's alone.
+  Partial combineAlike(const Partial &own, const Partial &other);
   /// The value where `condition` holds, else nothing. A null `condition` always holds.
   Partial onlyIf(Partial partial, llvm::Value *condition);
   /// Whether the partial is a product that one instruction multiplies and adds to another partial.
@@ -50,7 +54,7 @@ private:
   llvm::SmallVector<llvm::Type *, 2> types;
   llvm::SmallVector<llvm::Constant *, 2> identities; // null: not known
   bool symmetric = false, contractsSums = false;
-  std::optional<LaneCombination> ofLanes; // of integers of at most 32 bits
+  std::optional<tile::RmwKind> ofLanes; // of integers of at most 32 bits
 };
 
 } // namespace sectile::gpu

@@ -207,15 +207,8 @@ private:
     if (own.values.empty())
       return own;
     Partial other = combiner.shuffleXor(own, mask);
-    if (combiner.isSymmetric()) {
-      Partial both = combiner.combine(own, other);
-      // Were it fused with what made a lane's own number, each lane would round the other's alone.
-      for (llvm::Value *value : both.values)
-        if (auto *sum = dyn_cast<llvm::BinaryOperator>(value);
-            sum && isa<llvm::FPMathOperator>(sum))
-          sum->setHasAllowContract(false);
-      return both;
-    }
+    if (combiner.isSymmetric())
+      return combiner.combineAlike(own, other);
     llvm::Value *isUpper = builder.CreateICmpNE(
         builder.CreateAnd(emitter.laneIndex(), builder.getInt32(llvm::bit_floor(mask))),
         builder.getInt32(0));

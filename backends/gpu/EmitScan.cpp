@@ -115,7 +115,7 @@ private:
       before = before.values.empty()
                    ? combiner.onlyIf(other, isLater)
                    : combiner.select(isLater, combiner.combine(other, before), before);
-      total = combiner.isSymmetric() ? combiner.combine(total, other)
+      total = combiner.isSymmetric() ? combiner.combineAlike(total, other)
                                      : combiner.combine(combiner.select(isLater, other, total),
                                                         combiner.select(isLater, total, other));
     }

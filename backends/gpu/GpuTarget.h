@@ -64,18 +64,6 @@ struct GpuFacts {
   int64_t threadWords;         // 32-bit registers that a thread may have
 };
 
-/// How an instruction may combine integers of all lanes.
-enum class LaneCombination : uint8_t {
-  Add,
-  And,
-  Or,
-  Xor,
-  MinSigned,
-  MaxSigned,
-  MinUnsigned,
-  MaxUnsigned
-};
-
 /// What is not pure here is right for every GPU.
 class GpuTarget : public GpuFacts {
 public:
@@ -112,8 +100,8 @@ public:
   virtual llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                                    llvm::Value *source) const = 0;
   /// One instruction that combines an i32 of all lanes, each of which gets the result; null where
-  /// there is none.
-  virtual llvm::Value *combineLanes(llvm::IRBuilderBase &builder, LaneCombination kind,
+  /// there is none. `kind` is one of integers.
+  virtual llvm::Value *combineLanes(llvm::IRBuilderBase &builder, tile::RmwKind kind,
                                     llvm::Value *value) const {
     return nullptr;
   }

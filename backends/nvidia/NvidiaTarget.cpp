@@ -87,28 +87,29 @@ static llvm::Value *inWords(llvm::IRBuilderBase &builder, llvm::Value *value,
   return builder.CreateBitCast(whole, type);
 }
 
-llvm::Value *NvidiaTarget::combineLanes(llvm::IRBuilderBase &builder, gpu::LaneCombination kind,
+llvm::Value *NvidiaTarget::combineLanes(llvm::IRBuilderBase &builder, tile::RmwKind kind,
                                         llvm::Value *value) const {
   auto instruction = [&] {
     switch (kind) {
-    case gpu::LaneCombination::Add:
+    case tile::RmwKind::Add:
       return llvm::Intrinsic::nvvm_redux_sync_add;
-    case gpu::LaneCombination::And:
+    case tile::RmwKind::And:
       return llvm::Intrinsic::nvvm_redux_sync_and;
-    case gpu::LaneCombination::Or:
+    case tile::RmwKind::Or:
       return llvm::Intrinsic::nvvm_redux_sync_or;
-    case gpu::LaneCombination::Xor:
+    case tile::RmwKind::Xor:
       return llvm::Intrinsic::nvvm_redux_sync_xor;
-    case gpu::LaneCombination::MinSigned:
+    case tile::RmwKind::Min:
       return llvm::Intrinsic::nvvm_redux_sync_min;
-    case gpu::LaneCombination::MaxSigned:
+    case tile::RmwKind::Max:
       return llvm::Intrinsic::nvvm_redux_sync_max;
-    case gpu::LaneCombination::MinUnsigned:
+    case tile::RmwKind::UMin:
       return llvm::Intrinsic::nvvm_redux_sync_umin;
-    case gpu::LaneCombination::MaxUnsigned:
+    case tile::RmwKind::UMax:
       return llvm::Intrinsic::nvvm_redux_sync_umax;
+    default:
+      llvm_unreachable("not of integers");
     }
-    llvm_unreachable("no such combination");
   };
   return builder.CreateIntrinsic(instruction(), {}, {value, builder.getInt32(~0u)});
 }

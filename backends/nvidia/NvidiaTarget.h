@@ -31,7 +31,7 @@ public:
   llvm::Value *processor(llvm::IRBuilderBase &builder) const override;
   llvm::Value *shuffleXor(llvm::IRBuilderBase &builder, llvm::Value *value,
                           unsigned mask) const override;
-  llvm::Value *combineLanes(llvm::IRBuilderBase &builder, gpu::LaneCombination kind,
+  llvm::Value *combineLanes(llvm::IRBuilderBase &builder, tile::RmwKind kind,
                             llvm::Value *value) const override;
   llvm::Value *shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value *value,
                            llvm::Value *source) const override;

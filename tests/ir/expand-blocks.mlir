@@ -50,6 +50,57 @@ func.func @store(%p: !tile.ptr<f32>, %n: i64, %s: i64) attributes {tile.kernel} 
   return
 }
 
+// What is left of an array from an offset of 32 bits on, which is not negative, has 32 bits.
+// CHECK-LABEL: func.func @narrow
+func.func @narrow(%p: !tile.ptr<f32>, %n: i32, %s: i64) attributes {tile.kernel} {
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK-DAG: %[[PID:.*]] = tile.program_id 0
+  // CHECK-DAG: %[[K:.*]] = tile.arange 0, 16
+  // CHECK-DAG: %[[MOST:.*]] = arith.maxsi %arg1, %[[ZERO]] : i32
+  // CHECK: %[[LEFT:.*]] = arith.subi %[[MOST]], %[[PID]] : i32
+  // CHECK: %[[LEFTS:.*]] = tile.splat %[[LEFT]]
+  // CHECK: %[[MASK:.*]] = arith.cmpi slt, %[[K]], %[[LEFTS]] : tensor<16xi32>
+  // CHECK: tile.store %{{.*}}, %{{.*}}, %[[MASK]]
+  %pid = tile.program_id 0
+  %i = arith.extsi %pid : i32 to i64
+  %end = arith.extsi %n : i32 to i64
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  tile.block_store %x, %p[%i] of [%end] by [%s] checked = [true] : tensor<16xf32>, !tile.ptr<f32>
+  return
+}
+
+// Blocks that lie in the array whatever runs have no mask; of the second loop's the last one may leave it.
+// CHECK-LABEL: func.func @inside
+func.func @inside(%p: !tile.ptr<f32>) attributes {tile.kernel} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %rounds = arith.constant 4 : i32
+  %wide = arith.constant 16 : i32
+  %s = arith.constant 1 : i64
+  %n = arith.constant 64 : i64
+  %batches = arith.constant 4 : i64
+  %x = arith.constant dense<1.0> : tensor<16xf32>
+  // CHECK: scf.for
+  // CHECK-NOT: arith.cmpi
+  // CHECK: tile.store %{{[0-9]*}}, %{{[a-z0-9_]*}} : tensor<16x!tile.ptr<f32>>
+  scf.for %k = %zero to %rounds step %one : i32 {
+    %first = arith.muli %k, %wide : i32
+    %b = arith.extsi %k : i32 to i64
+    %i = arith.extsi %first : i32 to i64
+    tile.block_store %x, %p[%b, %i] of [%batches, %n] by [%n, %s] checked = [true, true] : tensor<16xf32>, !tile.ptr<f32>
+  }
+  // CHECK: scf.for
+  // CHECK: arith.cmpi slt
+  // CHECK: tile.store %{{[0-9]*}}, %{{[a-z0-9_]*}}, %{{[0-9]*}} : tensor<16x!tile.ptr<f32>>
+  %more = arith.constant 5 : i32
+  scf.for %k = %zero to %more step %one : i32 {
+    %first = arith.muli %k, %wide : i32
+    %i = arith.extsi %first : i32 to i64
+    tile.block_store %x, %p[%i] of [%n] by [%s] checked = [true] : tensor<16xf32>, !tile.ptr<f32>
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @rows
 func.func @rows(%p: !tile.ptr<f32>, %m: i64, %n: i64, %j: i64) attributes {tile.kernel} {
   %one = arith.constant 1 : i64

@@ -61,7 +61,15 @@ class Blocks:
             f"({self.block_offsets(extents)}), {block}, {order})",
             f"{value} = tl.load({pointer}, {how})",
         ]
-        if self.random.random() < 0.5:
+        how_it_moves = self.random.random()
+        if how_it_moves < 0.3:  # a counter's block: never before the array, and maybe never behind it
+            offsets = ", ".join(choose([f"{turn} * {extent}", "0"]) for extent in extents)
+            lines += [
+                f"for {turn} in range({choose(['1', '2', 'k - 1'])}):",
+                f"    {value} = {value} + tl.load(tl.make_block_ptr({base}, ({shape}), ({strides}), "
+                f"({offsets},), {block}, {order}), {how})",
+            ]
+        elif how_it_moves < 0.7:
             steps = ", ".join(str(choose([0, extent, 16, -3])) for extent in extents)
             lines += [
                 f"for {turn} in range({choose(['1', '3', 'k - 1'])}):",
