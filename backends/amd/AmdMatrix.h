@@ -13,7 +13,7 @@ public:
   int64_t preferredExtent() const override { return extent; }
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
   /// WMMA's are not documented, and are not counted on.
-  bool keepsSubnormals() const override { return arch.isCdna() && arch.name != "gfx90a"; }
+  bool keepsSubnormals() const override { return arch.keepsSubnormalHalves; }
   int64_t stepsReadTogether(const layout::MatrixInstruction &instruction) const override;
   llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
                                                const layout::MatrixInstruction &instruction,

@@ -83,4 +83,19 @@ void startCopy(OpBuilder &builder, const AsyncLoad &ahead, const IRMapping &ther
                       ahead.isPartial ? builder.getUnitAttr() : UnitAttr());
 }
 
+LoadOp emitLoadAhead(OpBuilder &builder, LoadOp load, IRMapping &there, Value exists) {
+  Location place = load.getLoc();
+  Value mask = load.getMask() ? there.lookupOrDefault(load.getMask()) : Value();
+  if (exists && isa<RankedTensorType>(load.getPtr().getType()))
+    exists = SplatOp::create(builder, place, maskOf(load.getPtr().getType()), exists);
+  if (exists)
+    mask = mask ? arith::AndIOp::create(builder, place, mask, exists).getResult() : exists;
+  auto ahead = cast<LoadOp>(builder.clone(*load, there));
+  if (mask)
+    ahead.getMaskMutable().assign(mask);
+  // The block is of the round that the load stands in, and a masked load reads none.
+  ahead.getBlockMutable().clear();
+  return ahead;
+}
+
 } // namespace sectile::optimizer

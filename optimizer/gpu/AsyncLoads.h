@@ -49,4 +49,9 @@ void allocateBuffer(AsyncLoad &ahead, int64_t stages);
 void startCopy(mlir::OpBuilder &builder, const AsyncLoad &ahead, const mlir::IRMapping &there,
                mlir::Value stage, mlir::Value exists);
 
+/// Emits the load, into registers, with the operands that `there` has for its own, where the
+/// iteration `exists` (null: it does).
+tile::LoadOp emitLoadAhead(mlir::OpBuilder &builder, tile::LoadOp load, mlir::IRMapping &there,
+                           mlir::Value exists);
+
 } // namespace sectile::optimizer

@@ -5,6 +5,7 @@
 #include "optimizer/gpu/AccessWidth.h"
 #include "optimizer/gpu/DotLayouts.h"
 #include "optimizer/gpu/TensorCopies.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
 using namespace sectile::tile;
@@ -169,9 +170,7 @@ struct StartProducts : GpuPass<StartProducts> {
            "(warps=4,lanes=32,bytes=16,registers=65536,each=255,wgmma=false,fixed=false)";
   }
   void runOnOperation() override {
-    bool multiplies = false;
-    getOperation().walk([&](DotOp) { multiplies = true; });
-    if (multiplies)
+    if (multiplies(getOperation()))
       ProductStarter(getOperation(), shape(), assumed().remarks).run();
   }
 };

@@ -15,11 +15,6 @@
 
 namespace sectile::optimizer {
 
-/// Emits the load with the operands that `there` has for its own, where the iteration `exists`
-/// (null: it does).
-tile::LoadOp emitLoadAhead(mlir::OpBuilder &builder, tile::LoadOp load, mlir::IRMapping &there,
-                           mlir::Value exists);
-
 class GivenLoads {
 public:
   explicit GivenLoads(mlir::scf::ForOp loop) : slice(loop) {}

@@ -3,6 +3,7 @@
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/StageLoads.h"
 #include "optimizer/gpu/StagePlan.h"
+#include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
 using namespace sectile::tile;

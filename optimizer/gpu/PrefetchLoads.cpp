@@ -3,7 +3,7 @@
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/CheapValues.h"
-#include "optimizer/gpu/GivenLoads.h"
+#include "optimizer/gpu/LoopSlice.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/ThreadWork.h"
 
@@ -322,8 +322,7 @@ void PrefetchLoads::runOnOperation() {
   if (loops.empty())
     return;
   // Products elsewhere have registers of their own, of which the loops' programs say nothing.
-  bool multiplies = false;
-  function.walk([&](Operation *op) { multiplies |= isa<DotOp, DotAsyncOp>(op); });
+  const bool hasProducts = multiplies(function);
   PointerProvenance provenance(function);
   CheapValues cheap(function);
   IndexAnalysis analysis(function);
@@ -331,7 +330,7 @@ void PrefetchLoads::runOnOperation() {
     LoopWrites writes(loop, provenance, options.argumentsOverlap);
     LoopPrefetcher prefetcher(loop, shape(), writes, assumed().apart, assumed().remarks);
     const int64_t programs = prefetcher.run(cheap, analysis);
-    if (!multiplies)
+    if (!hasProducts)
       assumed().programs = std::max(assumed().programs, programs);
   }
 }

@@ -6,7 +6,7 @@
 #include "optimizer/gpu/AsyncLoads.h"
 #include "optimizer/gpu/CheapValues.h"
 #include "optimizer/gpu/DotLayouts.h"
-#include "optimizer/gpu/GivenLoads.h"
+#include "optimizer/gpu/LoopSlice.h"
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/ThreadWork.h"
 

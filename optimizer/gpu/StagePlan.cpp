@@ -13,14 +13,6 @@ static constexpr int64_t kStagesOfTwoAhead = 4;
 /// What is of the block comes first in shared memory, and the rest begins at a multiple of this.
 static constexpr int64_t kAlignment = 1024;
 
-bool multiplies(scf::ForOp loop) {
-  return loop.getBody()
-      ->walk([](Operation *op) {
-        return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &whyNot) {
   if (isa<RankedTensorType>(load.getType()))
     addRemark(remarks, load.getLoc(), "not-pipelined", whyNot);

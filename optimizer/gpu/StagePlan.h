@@ -18,8 +18,6 @@
 
 namespace sectile::optimizer {
 
-/// Whether there are products in the loop.
-bool multiplies(mlir::scf::ForOp loop);
 void noteNotPipelined(lang::Remarks &remarks, tile::LoadOp load, const std::string &whyNot);
 
 class StagePlan {

@@ -7,6 +7,14 @@ using namespace sectile::tile;
 
 namespace sectile::optimizer {
 
+bool multiplies(Operation *around) {
+  return around
+      ->walk([](Operation *op) {
+        return isa<DotOp, DotAsyncOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 int64_t peakWords(scf::ForOp loop, const CheapValues &cheap) {
   auto wordsOf = [&](Value value) -> int64_t {
     bool isHeld = layoutOf(value.getType()) && !cheap.contains(value) &&

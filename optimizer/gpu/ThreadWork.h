@@ -15,6 +15,9 @@ inline bool isInLoop(mlir::Operation *op) {
   return op->getParentOfType<mlir::scf::ForOp>() || op->getParentOfType<mlir::scf::WhileOp>();
 }
 
+/// Whether there are matrix products in the operation.
+bool multiplies(mlir::Operation *around);
+
 /// 32-bit registers of a thread that a laid-out tile, or a scalar, takes.
 inline int64_t wordsPerThread(mlir::Type type) {
   mlir::Type element = tile::elementTypeOf(type);
