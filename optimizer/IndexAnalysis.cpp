@@ -71,8 +71,25 @@ private:
       of(operand);
     auto results = applyRules(
         op, [&](Value value) -> const IndexFacts & { return facts.find(value)->second; });
+    if (auto difference = dyn_cast<arith::SubIOp>(op))
+      limitRoundsLeft(difference, results.front());
     for (auto [result, known] : llvm::zip(op->getResults(), results))
       set(result, std::move(known));
+  }
+
+  /// A loop's end less its counter, of which loops that count down make their own, is at least 1.
+  void limitRoundsLeft(arith::SubIOp difference, IndexFacts &known) {
+    auto counter = dyn_cast<BlockArgument>(difference.getRhs());
+    auto loop = counter ? dyn_cast<scf::ForOp>(counter.getOwner()->getParentOp()) : scf::ForOp();
+    if (!loop || counter != loop.getInductionVar() || loop.getUnsignedCmp() ||
+        difference.getLhs() != loop.getUpperBound())
+      return;
+    int64_t most;
+    if (llvm::SubOverflow(of(loop.getUpperBound()).high, of(loop.getLowerBound()).low, most) ||
+        most > unknownFacts(difference.getType()).high)
+      return;
+    known.low = std::max<int64_t>(known.low, 1);
+    known.high = std::max(known.low, std::min(known.high, most));
   }
 
   /// (Loop) What a loop carries holds before the first round and after every one. Divisors and runs

@@ -9,7 +9,14 @@ namespace sectile::amd {
 static const AmdArch kArchs[] = {
     {"gfx90a", 64, 64 << 10, 4 * 512 * 64},
     {"gfx942", 64, 64 << 10, 4 * 512 * 64, {32, {1, 2, 4 ^ 16}}, Fp8Kinds::Fnuz, true, true},
-    {"gfx950", 64, 160 << 10, 4 * 512 * 64, {64, {1, 2, 4 ^ 8, 4 ^ 16}, true}, Fp8Kinds::Ocp, true, true},
+    {"gfx950",
+     64,
+     160 << 10,
+     4 * 512 * 64,
+     {64, {1, 2, 4 ^ 8, 4 ^ 16}, true},
+     Fp8Kinds::Ocp,
+     true,
+     true},
     {"gfx1100", 32, 64 << 10, 2 * 1536 * 32},
     {"gfx1201", 32, 64 << 10, 2 * 1536 * 32, {}, Fp8Kinds::Ocp, true}};
 

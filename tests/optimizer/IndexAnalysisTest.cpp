@@ -276,6 +276,37 @@ TEST(IndexAnalysis, what_loops_count_up_ends_with_them) {
   EXPECT_EQ(kernel.of("after").high, (int64_t(1) << 31) + 5);
 }
 
+/// for i in range(rows - 1, -1, -1), and a loop whose end less its start is no number of 32 bits.
+TEST(IndexAnalysis, what_loops_count_down_is_not_below_their_end) {
+  Kernel kernel(R"(
+    %cm1 = arith.constant -1 : i32
+    %c1 = arith.constant 1 : i32
+    %c64 = arith.constant 64 : i32
+    %rows = arith.divsi %m, %c64 : i32
+    scf.for %k = %cm1 to %rows step %c1 : i32 {
+      %left = arith.subi %rows, %k : i32
+      %i = arith.addi %left, %cm1 : i32
+      %first = arith.muli %i, %c64 : i32
+      %other = arith.subi %k, %rows : i32
+  )" PRINT("left", "i32") PRINT("i", "i32") PRINT("first", "i32") PRINT("other", "i32") R"(
+    }
+    scf.for %k = %cm1 to %m step %c1 : i32 {
+      %far = arith.subi %m, %k : i32
+  )" PRINT("far", "i32") R"(
+    }
+    scf.for unsigned %k = %c1 to %rows step %c1 : i32 {
+      %any = arith.subi %rows, %k : i32
+  )" PRINT("any", "i32") "}");
+  EXPECT_EQ(kernel.of("left").low, 1);
+  EXPECT_EQ(kernel.of("left").high, (1 << 25)); // 2^25 - 1 less -1
+  EXPECT_EQ(kernel.of("i").low, 0);
+  EXPECT_EQ(kernel.of("first").low, 0);
+  EXPECT_EQ(kernel.of("first").high, ((1 << 25) - 1) * 64);
+  EXPECT_LT(kernel.of("other").low, 0);
+  EXPECT_LT(kernel.of("far").low, 0);
+  EXPECT_LT(kernel.of("any").low, 0);
+}
+
 TEST(IndexAnalysis, unsigned_loops_may_run_through_the_upper_half) {
   // From 2147483646 to 2147483651: as signed numbers, the end lies below the start.
   Kernel kernel(R"(

@@ -62,10 +62,12 @@ class Blocks:
             f"{value} = tl.load({pointer}, {how})",
         ]
         how_it_moves = self.random.random()
-        if how_it_moves < 0.3:  # a counter's block: never before the array, and maybe never behind it
+        if (
+            how_it_moves < 0.3
+        ):  # a counter's block: never before the array, and maybe never behind it
             offsets = ", ".join(choose([f"{turn} * {extent}", "0"]) for extent in extents)
             lines += [
-                f"for {turn} in range({choose(['1', '2', 'k - 1'])}):",
+                f"for {turn} in range({choose(['1', '2', 'k - 1', '1, -1, -1', 'k - 2, -1, -1'])}):",
                 f"    {value} = {value} + tl.load(tl.make_block_ptr({base}, ({shape}), ({strides}), "
                 f"({offsets},), {block}, {order}), {how})",
             ]
