@@ -133,7 +133,10 @@ llvm::Value *NvidiaTarget::shuffleFrom(llvm::IRBuilderBase &builder, llvm::Value
 
 void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered,
                            llvm::Value *barrier) const {
-  if (!barrier)
+  // Orders memory among the lanes, too.
+  if (!barrier && threads == laneCount)
+    builder.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {builder.getInt32(~0u)});
+  else if (!barrier)
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {},
                             {builder.getInt32(0)});
   else

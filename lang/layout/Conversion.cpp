@@ -129,15 +129,17 @@ bool areComparable(const TileLayout &source, const TileLayout &destination) {
 }
 
 /// Shuffles cost one issue each, selects about half; a round trip a store and a load per 32 bits,
-/// and a barrier.
+/// and a barrier. What lanes read at once, of which most is the same, costs an issue each.
 bool areShufflesCheaper(const PackedShuffles &packed, const ConversionViews &views,
-                        unsigned elementBits) {
+                        unsigned elementBits, const ConversionSettings &settings) {
+  const int64_t shuffles = packed.plan.shuffleCount(elementBits * unsigned(packed.perWord)) +
+                           packed.plan.selectCount() / 2;
   int64_t registers =
       views.source.tile->registersPerThread() + views.destination.tile->registersPerThread();
-  int64_t words = llvm::divideCeil(uint64_t(registers * elementBits), 32u);
-  return packed.plan.shuffleCount(elementBits * unsigned(packed.perWord)) +
-             packed.plan.selectCount() / 2 <=
-         words + 20;
+  int64_t accesses = llvm::divideCeil(uint64_t(registers * elementBits), 32u);
+  if (std::optional<SharedPlan> plan = planForReader(views, elementBits, settings))
+    accesses = int64_t(plan->write.groups.size() + plan->read.groups.size());
+  return shuffles <= accesses + 20;
 }
 
 struct Choice {
@@ -147,10 +149,11 @@ struct Choice {
   int64_t perWord = 1; // elements that these move together
 };
 
-Choice choose(const ConversionViews &views, unsigned elementBits, ConversionSettings::Way way) {
+Choice choose(const ConversionViews &views, unsigned elementBits,
+              const ConversionSettings &settings) {
   using Way = ConversionSettings::Way;
   Choice choice{ConversionKind::ThroughShared, mapWithinWarp(views), {}};
-  if (way == Way::Shared || !choice.map)
+  if (settings.way == Way::Shared || !choice.map)
     return choice;
   if (choice.map->staysInThread()) {
     choice.kind = ConversionKind::Same;
@@ -161,7 +164,7 @@ Choice choose(const ConversionViews &views, unsigned elementBits, ConversionSett
     return choice;
   const PackedShuffles packed = packShuffles(*choice.shuffles, elementBits);
   choice.perWord = packed.perWord;
-  if (way == Way::Shuffles || areShufflesCheaper(packed, views, elementBits))
+  if (settings.way == Way::Shuffles || areShufflesCheaper(packed, views, elementBits, settings))
     choice.kind = ConversionKind::WithinWarp;
   return choice;
 }
@@ -174,14 +177,14 @@ ConversionPlan planConversion(const TileLayout &source, const TileLayout &destin
   if (!areComparable(source, destination))
     return plan;
   ConversionViews views = alignBlocks(source, destination);
-  Choice choice = choose(views, elementBits, settings.way);
+  Choice choice = choose(views, elementBits, settings);
   plan.kind = choice.kind;
   if (plan.kind == ConversionKind::Same)
     plan.registerMap = planRenaming(views, *choice.map);
   else if (plan.kind == ConversionKind::WithinWarp)
     plan.shuffles = std::move(*choice.shuffles);
   else
-    plan.shared = planShared(views, elementBits, settings.maxSharedBytes, settings.banks);
+    plan.shared = planShared(views, elementBits, settings);
   return plan;
 }
 
@@ -192,7 +195,7 @@ ConversionKind classifyConversion(const TileLayout &source, const TileLayout &de
   if (!areComparable(source, destination))
     return ConversionKind::BetweenBlocks;
   const ConversionViews views = alignBlocks(source, destination);
-  const Choice choice = choose(views, elementBits, ConversionSettings::Way::Cheapest);
+  const Choice choice = choose(views, elementBits, {});
   if (perWord)
     *perWord = choice.perWord;
   return choice.kind;

@@ -38,7 +38,11 @@ std::optional<WarpMap> mapWithinWarp(const ConversionViews &views);
 
 /// nullopt when lanes would have to read two registers of one lane at once in every order.
 std::optional<ShufflePlan> planShuffles(const ConversionViews &views, WarpMap map);
-SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes,
-                      const SharedBanks &banks);
+SharedPlan planShared(const ConversionViews &views, unsigned elementBits,
+                      const ConversionSettings &settings);
+/// The plan of one round whose reads are as wide as the destination's registers allow, which are
+/// many more than the source's; nullopt where they are not, or where banks conflict.
+std::optional<SharedPlan> planForReader(const ConversionViews &views, unsigned elementBits,
+                                        const ConversionSettings &settings);
 
 } // namespace sectile::layout

@@ -3,7 +3,8 @@
 // All vectors here are sets of coordinate bits of the common block. The buffer's offset bits are,
 // from the lowest:
 //
-//   V  elements that one access takes: register bits of both layouts
+//   V  elements that one access takes: register bits of both layouts, or of the reader alone where
+//      that has many more registers; then W to G are of the space without them
 //   W  which access of a word of 4 bytes, if accesses are narrower
 //   K  which bank (in units of one access, or of a word)
 //   H  which row of banks: elements that differ by a vector of H lie in the same bank
@@ -56,6 +57,28 @@ Words commonVector(const ConversionViews &views, unsigned elementBytes) {
   return vector;
 }
 
+/// Register bits of the destination alone, where its threads read so much more than they write that
+/// the width of what they write does not matter: sums of rows that each lane wants for all rows.
+Words readersVector(const ConversionViews &views, unsigned elementBytes) {
+  constexpr int64_t kMuchMore = 4;
+  Words vector;
+  if (views.destination.tile->registersPerThread() <
+      kMuchMore * views.source.tile->registersPerThread())
+    return vector;
+  const LinearLayout &destination = views.destination.block;
+  for (Word column : ownRegisters(views.destination)) {
+    if (elementBytes << (vector.size() + 1) > 16)
+      break;
+    BitSpan others(vector);
+    for (Word other : destination.columns())
+      if (other != column && !llvm::is_contained(vector, other))
+        others.insert(other);
+    if (column && llvm::count(destination.columns(), column) == 1 && !others.contains(column))
+      vector.push_back(column);
+  }
+  return vector;
+}
+
 Words independent(llvm::ArrayRef<Word> vectors) {
   BitSpan span;
   return extend(span, vectors);
@@ -81,12 +104,19 @@ Words contributionsOf(llvm::ArrayRef<Word> lanes, const LinearLayout &layout) {
   return contributions;
 }
 
-Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsigned maxOffsetBits,
-                      const SharedBanks &banks) {
+/// `vector` is V, and `isReaders` says that it is the reader's alone; then there are no rounds.
+Scratch designScratch(const ConversionViews &views, unsigned elementBytes, Words vector,
+                      bool isReaders, unsigned maxOffsetBits, const SharedBanks &banks) {
   const LinearLayout &source = views.source.block, &destination = views.destination.block;
   unsigned total = source.totalOutBits();
-  Words vector = commonVector(views, elementBytes);
   auto isVector = [&](Word column) { return llvm::is_contained(vector, column); };
+  // Nothing else touches a vector of both.
+  const BitSpan touched = isReaders ? BitSpan(vector) : BitSpan();
+  auto besideVector = [&](Words columns) {
+    for (Word &column : columns)
+      column = touched.smallest(column);
+    return columns;
+  };
 
   // Threads of both sides, and the rest of the space.
   Words threads, all;
@@ -96,6 +126,8 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
     llvm::copy_if(layout->columns(), std::back_inserter(all),
                   [&](Word column) { return !isVector(column); });
   }
+  threads = besideVector(std::move(threads));
+  all = besideVector(std::move(all));
   Words rest = beyond(all, threads), rounds;
   // Narrower accesses, too, are better than too much memory.
   while (!(rest.empty() && vector.empty()) && total - rounds.size() > maxOffsetBits)
@@ -108,8 +140,10 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
   unsigned bankBits = llvm::Log2_64(banks.rowBytes() / std::max(accessBytes, 4u));
   unsigned wordBits = accessBytes < 4 ? llvm::Log2_32(4 / accessBytes) : 0;
   auto acting = [&](const LinearLayout &layout, SharedDirection direction) {
-    Words lanes = banks.lanesAtOnce(layout.inSize(Dim::Lane), accessBytes, direction);
-    return independent(contributionsOf(lanes, layout));
+    const bool isNarrow = isReaders && direction == SharedDirection::Write;
+    Words lanes = banks.lanesAtOnce(layout.inSize(Dim::Lane), isNarrow ? elementBytes : accessBytes,
+                                    direction);
+    return independent(besideVector(contributionsOf(lanes, layout)));
   };
   Words writing = acting(source, SharedDirection::Write);
   Words reading = acting(destination, SharedDirection::Read);
@@ -130,6 +164,7 @@ Scratch designScratch(const ConversionViews &views, unsigned elementBytes, unsig
   if (rounds.empty())
     llvm::copy_if(ownRegisters(views.destination), std::back_inserter(spread),
                   [&](Word column) { return !isVector(column); });
+  spread = besideVector(std::move(spread));
   llvm::append_range(spread, space);
   Words rows = beyond(spread, lanes);
   for (auto [write, read] : llvm::zip(onlyWriting, onlyReading))
@@ -169,17 +204,17 @@ SharedLayout sharedBetween(const TileLayout &source, const TileLayout &destinati
   if (auto buffer = transposedBetween(source, destination, elementBits, banks))
     return *buffer;
   ConversionViews views = alignBlocks(source, destination);
-  unsigned allBits = views.source.block.totalOutBits();
-  return {designScratch(views, (elementBits + 7) / 8, allBits, banks).offsets, source.shape()};
+  unsigned allBits = views.source.block.totalOutBits(), elementBytes = (elementBits + 7) / 8;
+  Scratch scratch = designScratch(views, elementBytes, commonVector(views, elementBytes),
+                                  /*isReaders=*/false, allBits, banks);
+  return {scratch.offsets, source.shape()};
 }
 
-/// In one round.
-static SharedPlan planTransposed(const TileLayout &source, const TileLayout &destination,
-                                 const SharedLayout &buffer, unsigned elementBits) {
+static SharedPlan inOneRound(SharedAccess write, SharedAccess read, const SharedLayout &buffer,
+                             unsigned elementBits) {
   SharedPlan plan;
-  plan.write = accessShared(source, buffer, elementBits);
-  plan.read = accessSharedTransposed(destination, buffer, elementBits)->rows;
-  plan.isReadTransposed = true;
+  plan.write = std::move(write);
+  plan.read = std::move(read);
   plan.bytes = buffer.bytes(elementBits);
   SharedRound &round = plan.rounds.emplace_back();
   llvm::append_range(round.stores, llvm::seq<int>(0, plan.write.groups.size()));
@@ -187,19 +222,52 @@ static SharedPlan planTransposed(const TileLayout &source, const TileLayout &des
   return plan;
 }
 
-SharedPlan planShared(const ConversionViews &views, unsigned elementBits, int64_t maxBytes,
-                      const SharedBanks &banks) {
+std::optional<SharedPlan> planForReader(const ConversionViews &views, unsigned elementBits,
+                                        const ConversionSettings &settings) {
+  const SharedBanks &banks = settings.banks;
+  const TileLayout &source = *views.source.tile, &destination = *views.destination.tile;
+  const unsigned elementBytes = (elementBits + 7) / 8;
+  Words vector = readersVector(views, elementBytes);
+  if (vector.size() <= commonVector(views, elementBytes).size())
+    return std::nullopt;
+  const unsigned total = views.source.block.totalOutBits();
+  SharedLayout buffer(
+      designScratch(views, elementBytes, vector, /*isReaders=*/true, total, banks).offsets,
+      source.shape());
+  SharedPlan plan = inOneRound(accessShared(source, buffer, elementBits),
+                               accessShared(destination, buffer, elementBits), buffer, elementBits);
+  auto conflicts = [&](const SharedAccess &access, SharedDirection direction) {
+    return bankConflicts(access, source.lanesPerWarp(), elementBits, banks, direction);
+  };
+  if (plan.bytes > settings.maxSharedBytes || conflicts(plan.write, SharedDirection::Write) ||
+      conflicts(plan.read, SharedDirection::Read))
+    return std::nullopt;
+  return plan;
+}
+
+SharedPlan planShared(const ConversionViews &views, unsigned elementBits,
+                      const ConversionSettings &settings) {
+  const SharedBanks &banks = settings.banks;
+  const int64_t maxBytes = settings.maxSharedBytes;
   const TileLayout &source = *views.source.tile, &destination = *views.destination.tile;
   unsigned elementBytes = (elementBits + 7) / 8;
   if (auto buffer = transposedBetween(source, destination, elementBits, banks);
-      buffer && buffer->bytes(elementBits) <= maxBytes)
-    return planTransposed(source, destination, *buffer, elementBits);
+      buffer && buffer->bytes(elementBits) <= maxBytes) {
+    SharedPlan plan = inOneRound(accessShared(source, *buffer, elementBits),
+                                 accessSharedTransposed(destination, *buffer, elementBits)->rows,
+                                 *buffer, elementBits);
+    plan.isReadTransposed = true;
+    return plan;
+  }
+  if (auto plan = planForReader(views, elementBits, settings))
+    return std::move(*plan);
   unsigned total = views.source.block.totalOutBits();
   int64_t repetitions = views.source.repetitionCount();
   bool allAtOnce = (repetitions << total) * elementBytes <= maxBytes;
   unsigned maxBits =
       allAtOnce ? total : llvm::Log2_64(std::max<int64_t>(1, maxBytes / elementBytes));
-  Scratch scratch = designScratch(views, elementBytes, maxBits, banks);
+  Scratch scratch = designScratch(views, elementBytes, commonVector(views, elementBytes),
+                                  /*isReaders=*/false, maxBits, banks);
   SharedLayout buffer(scratch.offsets, source.shape());
 
   SharedPlan plan;

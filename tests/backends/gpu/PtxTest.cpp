@@ -65,6 +65,19 @@ TEST_P(GpuPtx, a_transposing_copy_goes_through_shared_memory_in_wide_accesses) {
   EXPECT_EQ(kernel.count("bar.sync") + kernel.count("barrier.sync"), 1);
 }
 
+TEST_P(GpuPtx, one_warp_meets_by_an_instruction_of_its_own) {
+  Shape shape{64};
+  for (unsigned warps : {1, 2}) {
+    AssembledKernel kernel(kernelText(inAndOut("f32"), loadTile("x", "in", shape, "f32") +
+                                                           "tile.barrier\n" +
+                                                           storeTile("x", "out", shape, "f32")),
+                           GetParam(), warps);
+    check(kernel);
+    EXPECT_EQ(kernel.count("bar.warp.sync"), warps == 1);
+    EXPECT_EQ(kernel.count("bar.sync") + kernel.count("barrier.sync"), warps == 2);
+  }
+}
+
 TEST_P(GpuPtx, scans_of_every_kind) {
   for (const char *element : {"f32", "i32", "i8", "i64", "f64", "bf16", "f16", "i1"}) {
     std::string e = element, op = e[0] == 'i' ? "arith.xori" : "arith.addf";

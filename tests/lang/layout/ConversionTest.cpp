@@ -261,6 +261,24 @@ TEST_F(Conversions, shuffles_reach_whatever_a_warp_holds) {
   EXPECT_EQ(counts[int(ConversionKind::ThroughShared)], 0);
 }
 
+/// A number for each row, of which each lane wants those of every other row: a word written is
+/// cheap, and what is read is as wide as the reader's registers are.
+TEST_F(Conversions, many_registers_are_read_wide) {
+  TileLayout spread = blocked({64}, {1}, {32}, {1}, {0});
+  TileLayout matrix = blocked({64, 64}, {1, 4}, {2, 16}, {1, 1}, {1, 0});
+  TileLayout rows = sliceOf(matrix, 1);
+  ASSERT_EQ(rows.registersPerThread(), 32);
+  ConversionPlan through = plan(spread, rows, 32);
+  ASSERT_EQ(through.kind, ConversionKind::ThroughShared);
+  EXPECT_EQ(through.shared.write.groups.size(), 2u);
+  EXPECT_EQ(through.shared.read.groups.size(), 8u);
+  // Halves move two in a word.
+  EXPECT_EQ(plan(spread, rows, 16).kind, ConversionKind::WithinWarp);
+  // Few registers are not worth a barrier.
+  TileLayout few = sliceOf(blocked({16, 64}, {1, 4}, {2, 16}, {1, 1}, {1, 0}), 1);
+  EXPECT_EQ(plan(blocked({16}, {1}, {32}, {1}, {0}), few, 32).kind, ConversionKind::WithinWarp);
+}
+
 TEST_F(Conversions, copies_are_used_where_they_are) {
   // From a slice, which every lane of a row holds, to one element per lane: no lane reads another.
   TileLayout matrix = blocked({32, 32}, {1, 1}, {1, 32}, {1, 1}, {1, 0});
