@@ -30,9 +30,9 @@ public:
 
   /// lhs . rhs, in this order.
   Partial combine(const Partial &lhs, const Partial &rhs);
-  /// The same in two lanes that exchange their partials and combine them to the same bits: were the
-  /// operation, which is symmetric, fused with what made a lane's own number, each lane would round
-  /// the other's alone.
+  /// The same in two lanes that exchange their partials and combine them to the same bits,
+  /// whichever comes first: were the operation fused with what made a lane's own number, each lane
+  /// would round the other's alone.
   Partial combineAlike(const Partial &own, const Partial &other);
   /// The value where `condition` holds, else nothing. A null `condition` always holds.
   Partial onlyIf(Partial partial, llvm::Value *condition);

@@ -5,6 +5,7 @@
 #include "backends/gpu/ConvertPlan.h"
 #include "backends/gpu/EmitPartials.h"
 #include "backends/gpu/IndexBits.h"
+#include "backends/gpu/PickedSide.h"
 #include "backends/gpu/ReduceSteps.h"
 
 using namespace mlir;
@@ -30,6 +31,8 @@ public:
     for (auto [index, source] : llvm::enumerate(op.getSrcs()))
       if (op.getSrcs().size() > 1 && isPosition(source))
         position = unsigned(index);
+    areLanesAlike = combiner.isSymmetric() ||
+                    (position && keepsOneWhereverItStands(op.getCombiner().front(), *position));
     std::vector<Partial> partials;
     for (ArrayRef<int> group : steps.plan.groups)
       partials.push_back(combineRegisters(group));
@@ -207,7 +210,7 @@ private:
     if (own.values.empty())
       return own;
     Partial other = combiner.shuffleXor(own, mask);
-    if (combiner.isSymmetric())
+    if (areLanesAlike)
       return combiner.combineAlike(own, other);
     llvm::Value *isUpper = builder.CreateICmpNE(
         builder.CreateAnd(emitter.laneIndex(), builder.getInt32(llvm::bit_floor(mask))),
@@ -278,6 +281,7 @@ private:
   bool isScratchUsed = false;
   SmallVector<Registers, 2> operands;
   std::optional<unsigned> position; // which operand counts along the axis
+  bool areLanesAlike = false;       // lanes that combine the same agree, whichever comes first
 };
 
 } // namespace

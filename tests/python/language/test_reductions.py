@@ -440,3 +440,51 @@ def test_a_thread_combines_neighbours_before_it_goes_on():
 def test_no_more_warps_for_what_is_combined_as_it_comes():
     """A tile of 512 numbers for each thread, of which nothing is left but sums."""
     assert _compiled_sums("fp16", 256, 256).metadata.threads == 128
+
+
+@st.jit
+def first_of_greatest(value, place, other, its_place):
+    is_first = (value > other) | ((value == other) & (place < its_place))
+    return tl.where(is_first, value, other), tl.where(is_first, place, its_place)
+
+
+@st.jit
+def any_of_greatest(value, place, other, its_place):
+    return tl.where(value > other, value, other), tl.where(value > other, place, its_place)
+
+
+@st.jit
+def places(x_ptr, out_ptr, N: tl.constexpr, f: tl.constexpr):
+    offsets = tl.arange(0, N)
+    _, place = tl.reduce((tl.load(x_ptr + offsets), offsets), 0, f)
+    tl.store(out_ptr, place)
+
+
+@pytest.mark.parametrize("f", [first_of_greatest, any_of_greatest])
+@pytest.mark.parametrize("name", ["int32", "float32"])
+@pytest.mark.parametrize("extent", [32, 64, 500, 4096])
+def test_places_of_the_greatest(f, name, extent):
+    x = np.random.default_rng(extent).integers(0, 7, extent).astype(name)
+    out = np.zeros(1, np.int32)
+    places[(1,)](x, out, extent, f)
+    assert x[out[0]] == x.max()
+    if f is first_of_greatest:
+        assert out[0] == x.argmax()
+
+
+@pytest.mark.host
+@pytest.mark.parametrize(
+    "f, dtype, agree",
+    [
+        (first_of_greatest, "i32", True),
+        (any_of_greatest, "i32", False),
+        (first_of_greatest, "fp32", False),
+    ],
+)
+def test_lanes_that_agree_anyway_need_no_order(f, dtype, agree):
+    """In each of five steps a lane keeps its number and place or the other's; where equal numbers, or a NaN, make
+    it matter on which side a number stands, both lanes first bring the two in the order of the lanes."""
+    signature = {"x_ptr": f"*{dtype}:16", "out_ptr": "*i32:16"}
+    compiled = st.compile(places, signature, {"N": 32, "f": f}, target="cuda:90", num_warps=1)
+    ptx = compiled.asm["ptx"]
+    assert (ptx.count("selp.") <= 10) == agree
