@@ -52,4 +52,22 @@ std::vector<Registers> loadPartials(GpuEmitter &emitter, const PartialBuffer &bu
   return loaded;
 }
 
+Registers loadPartialOfLane(GpuEmitter &emitter, const PartialBuffer &buffer, int64_t offset,
+                            const TileLayout &tile, llvm::Type *type) {
+  SharedAccess access = buffer.accessOf(tile, scratchBytesOf(type) * 8);
+  Registers loaded(buffer.writers().rank() ? tile.registersPerThread() : 1, nullptr);
+  SharedAddresses starts(emitter, access, type, offset);
+  SharedAccess row;
+  for (int64_t lane = 1; lane < buffer.partialCount(); lane *= 2)
+    row.laneBases.push_back(lane);
+  row.groups.push_back({{0}, 0, 0});
+  for (auto [number, group] : llvm::enumerate(access.groups)) {
+    SharedAddresses partials(emitter, row, type, starts.address(number));
+    Registers value(1, nullptr);
+    partials.loadAll(value);
+    loaded[group.registers.front()] = value.front();
+  }
+  return loaded;
+}
+
 } // namespace sectile::gpu

@@ -14,5 +14,9 @@ void storePartials(GpuEmitter &emitter, const PartialBuffer &buffer, int64_t off
 std::vector<Registers> loadPartials(GpuEmitter &emitter, const PartialBuffer &buffer,
                                     int64_t offset, const layout::TileLayout &tile,
                                     llvm::Type *type);
+/// [register of `tile`]: of its row the partial whose number is the lane's, modulo their number,
+/// which is a power of two and at most that of lanes. Of rows that lie together.
+Registers loadPartialOfLane(GpuEmitter &emitter, const PartialBuffer &buffer, int64_t offset,
+                            const layout::TileLayout &tile, llvm::Type *type);
 
 } // namespace sectile::gpu

@@ -14,6 +14,7 @@ using namespace sectile::tile;
 namespace sectile::gpu {
 namespace {
 
+using layout::Dim;
 using layout::TileLayout;
 
 /// The code of one reduction.
@@ -240,6 +241,8 @@ private:
     emitter.barrier();
 
     TileLayout read = steps.made(op);
+    if (!hasFlags && areFewerSteps(buffer, read))
+      return combineWarpsByLanes(buffer, read);
     SmallVector<std::vector<Registers>, 2> all;
     for (unsigned index = 0; index < combiner.operandCount(); ++index)
       all.push_back(loadPartials(emitter, buffer, scratch + steps.partialOffsets[index], read,
@@ -263,6 +266,48 @@ private:
       for (auto [index, values] : llvm::enumerate(results))
         values.push_back(whole.values[index]);
     }
+    setResults(results, read);
+  }
+
+  /// Whether lanes that have a warp's partial each combine them in fewer instructions than each
+  /// thread for itself. Shuffles take longer than what they save of single additions.
+  bool areFewerSteps(const PartialBuffer &buffer, const TileLayout &read) {
+    constexpr int kOfDivision = 20, kOfExchange = 1, kOfOrder = 2;
+    const int64_t count = steps.plan.partialCount;
+    if (!buffer.hasRowsTogether() || !llvm::isPowerOf2_64(count) ||
+        count > emitter.target.laneCount)
+      return false;
+    // All lanes of a warp read the same rows.
+    for (int dim = 0; dim < read.rank(); ++dim)
+      if (read.contributionMask(Dim::Lane, dim))
+        return false;
+    int64_t each = 0;
+    for (Operation &one : op.getCombiner().front().without_terminator())
+      each +=
+          (isa<arith::DivFOp>(one) || isa<math::MathDialect>(one.getDialect())) ? kOfDivision : 1;
+    const int64_t operandCount = combiner.operandCount(), rounds = llvm::Log2_64(count),
+                  exchanges = kOfExchange + (areLanesAlike ? 0 : kOfOrder);
+    return 2 * each * (count - 1) > 3 * rounds * (each + exchanges * operandCount);
+  }
+
+  void combineWarpsByLanes(const PartialBuffer &buffer, const TileLayout &read) {
+    SmallVector<Registers, 2> results;
+    for (unsigned index = 0; index < combiner.operandCount(); ++index)
+      results.push_back(loadPartialOfLane(emitter, buffer, scratch + steps.partialOffsets[index],
+                                          read, combiner.type(index)));
+    for (size_t reg = 0; reg < results.front().size(); ++reg) {
+      Partial whole;
+      for (const Registers &values : results)
+        whole.values.push_back(values[reg]);
+      for (unsigned mask = 1; mask < steps.plan.partialCount; mask *= 2)
+        whole = combineLanes(whole, mask);
+      for (auto [values, value] : llvm::zip(results, whole.values))
+        values[reg] = value;
+    }
+    setResults(results, read);
+  }
+
+  void setResults(SmallVectorImpl<Registers> &results, const TileLayout &read) {
     for (auto [result, values] : llvm::zip(op.getResults(), results)) {
       const TileLayout *own = layoutOf(result.getType());
       if (own && *own != read)

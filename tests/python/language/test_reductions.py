@@ -488,3 +488,50 @@ def test_lanes_that_agree_anyway_need_no_order(f, dtype, agree):
     compiled = st.compile(places, signature, {"N": 32, "f": f}, target="cuda:90", num_warps=1)
     ptx = compiled.asm["ptx"]
     assert (ptx.count("selp.") <= 12) == agree
+
+
+@st.jit
+def merged_moments(mean, square, count, other_mean, other_square, other_count):
+    difference = other_mean - mean
+    whole = count + other_count
+    part = tl.where(whole == 0.0, 0.0, other_count / whole)
+    return (
+        mean + difference * part,
+        square + other_square + difference * difference * count * part,
+        whole,
+    )
+
+
+@st.jit
+def moments(x_ptr, out_ptr, ROWS: tl.constexpr, N: tl.constexpr):
+    rows = tl.arange(0, ROWS)
+    x = tl.load(x_ptr + rows[:, None] * N + tl.arange(0, N)[None, :])
+    ones = tl.full((ROWS, N), 1.0, tl.float32)
+    mean, square, count = tl.reduce((x, tl.zeros_like(x), ones), 1, merged_moments)
+    tl.store(out_ptr + rows * 2, mean)
+    tl.store(out_ptr + rows * 2 + 1, square / count)
+
+
+@pytest.mark.parametrize("num_warps", [1, 4, 8, 16])
+@pytest.mark.parametrize("rows, columns", [(1, 2048), (2, 1024), (1, 640), (4, 512)])
+def test_moments_of_rows(rows, columns, num_warps):
+    """The order of the two sides matters to the last bit, and each combination divides."""
+    x = random("float32", (rows, columns), 5) + np.float32(3)
+    out = np.zeros((rows, 2), np.float32)
+    moments[(1,)](x, out, rows, columns, num_warps=num_warps)
+    exact = x.astype(np.float64)
+    assert_close(out[:, 0], exact.mean(axis=1), "float32", ulps=16)
+    assert_close(out[:, 1], exact.var(axis=1), "float32", ulps=64)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("f, exchanges", [(moments, 3 * (5 + 3)), (counted, 5)])
+def test_lanes_combine_what_warps_found_where_that_is_much_work(f, exchanges):
+    """Each of 256 threads has 4 numbers. Eight warps' are three more exchanges of three numbers, and for a sum
+    seven additions of each thread."""
+    constants = {"ROWS": 1, "N": 1024} | ({} if f is moments else {"f": of_two_sum})
+    signature = dict.fromkeys(("x_ptr", "out_ptr"), "*fp32:16")
+    ptx = st.compile(f, signature, constants, target="cuda:90", num_warps=8).asm["ptx"]
+    assert ptx.count("shfl.sync") == exchanges
+    if f is moments:  # of 4 numbers, five exchanges of lanes, three of warps, and the last quotient
+        assert len(re.findall(r"\bdiv\.\w*\.?f32", ptx)) <= 3 + 5 + 3 + 1
