@@ -1,6 +1,6 @@
 // Reductions over registers, lanes and warps; ReducePlan.h says which threads combine what. Warps
 // meet once: each writes its partial results to shared memory, and after one barrier every thread
-// reads all of those that its results need.
+// reads all of those that its results need, or each lane one of them.
 #include "backends/gpu/Combiner.h"
 #include "backends/gpu/ConvertPlan.h"
 #include "backends/gpu/EmitPartials.h"
@@ -30,7 +30,8 @@ public:
       operands.push_back(converted(emitter.registers(source), steps.sources[index], steps.reduced,
                                    combiner.type(index)));
     for (auto [index, source] : llvm::enumerate(op.getSrcs()))
-      if (op.getSrcs().size() > 1 && isPosition(source))
+      if (op.getSrcs().size() > 1 && isPosition(source) &&
+          keepsNumbers(op.getCombiner().front(), unsigned(index)))
         position = unsigned(index);
     areLanesAlike = combiner.isSymmetric() ||
                     (position && keepsOneWhereverItStands(op.getCombiner().front(), *position));
@@ -105,14 +106,16 @@ private:
     for (int reg : group) {
       layout::RegisterPart part = steps.reduced.coordinateOf(reg);
       const int64_t here = part.inBlock[axis] + part.offset[axis];
-      if (here <= last)
+      // Where the thread exchanges registers, each has an order of its own.
+      if (here <= last || (part.inBlock[axis] & steps.reduced.threadBits(axis)))
         return false;
       last = here;
     }
     return true;
   }
 
-  /// Lets LLVM know that what is on the left comes first, so that ties need no comparison.
+  /// Lets LLVM know that what is on the left comes first, so that ties need no comparison: places
+  /// that are kept as they are.
   void assumeOrder(const Partial &left, const Partial &right) {
     if (!left.values.empty() && !right.values.empty() && !left.exists && !right.exists)
       builder.CreateAssumption(
@@ -269,10 +272,10 @@ private:
     setResults(results, read);
   }
 
-  /// Whether lanes that have a warp's partial each combine them in fewer instructions than each
-  /// thread for itself. Shuffles take longer than what they save of single additions.
+  /// Whether lanes that have a warp's partial each combine them in a third fewer instructions than
+  /// each thread for itself, and not by single ones, which shuffles take longer than.
   bool areFewerSteps(const PartialBuffer &buffer, const TileLayout &read) {
-    constexpr int kOfDivision = 20, kOfExchange = 1, kOfOrder = 2;
+    constexpr int kOfDivision = 20, kOfExchange = 1, kOfOrder = 2, kMuch = 4;
     const int64_t count = steps.plan.partialCount;
     if (!buffer.hasRowsTogether() || !llvm::isPowerOf2_64(count) ||
         count > emitter.target.laneCount)
@@ -287,7 +290,7 @@ private:
           (isa<arith::DivFOp>(one) || isa<math::MathDialect>(one.getDialect())) ? kOfDivision : 1;
     const int64_t operandCount = combiner.operandCount(), rounds = llvm::Log2_64(count),
                   exchanges = kOfExchange + (areLanesAlike ? 0 : kOfOrder);
-    return 2 * each * (count - 1) > 3 * rounds * (each + exchanges * operandCount);
+    return each >= kMuch && each * (count - 1) > 3 * rounds * (each + exchanges * operandCount) / 2;
   }
 
   void combineWarpsByLanes(const PartialBuffer &buffer, const TileLayout &read) {

@@ -226,4 +226,21 @@ bool keepsOneWhereverItStands(Block &region, unsigned position) {
   return true;
 }
 
+bool keepsNumbers(Block &region, unsigned operand) {
+  const unsigned count = region.getNumArguments() / 2;
+  SmallVector<Value> pending{region.getTerminator()->getOperand(operand)};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (auto choice = value.getDefiningOp<arith::SelectOp>()) {
+      pending.push_back(choice.getTrueValue());
+      pending.push_back(choice.getFalseValue());
+    } else if (auto argument = dyn_cast<BlockArgument>(value);
+               !argument || argument.getOwner() != &region ||
+               argument.getArgNumber() % count != operand) {
+      return false;
+    }
+  }
+  return true;
+}
+
 } // namespace sectile::gpu

@@ -14,4 +14,7 @@ namespace sectile::gpu {
 /// differ.
 bool keepsOneWhereverItStands(mlir::Block &region, unsigned position);
 
+/// Whether what the region makes of operand `operand` is one of the two numbers that it had.
+bool keepsNumbers(mlir::Block &region, unsigned operand);
+
 } // namespace sectile::gpu

@@ -118,8 +118,9 @@ ConversionPlan planConversion(const TileLayout &source, const TileLayout &destin
 SharedLayout sharedBetween(const TileLayout &source, const TileLayout &destination,
                            unsigned elementBits, const SharedBanks &banks = {});
 
-/// Only which case holds: what a pass that removes conversions asks often. Within a warp,
-/// `perWord` becomes the number of elements that move in a word.
+/// Only which case holds, by the settings' defaults: what a pass that removes conversions asks
+/// often, and no promise of what is planned where banks differ. Within a warp, `perWord` becomes
+/// the number of elements that move in a word.
 ConversionKind classifyConversion(const TileLayout &source, const TileLayout &destination,
                                   unsigned elementBits, int64_t *perWord = nullptr);
 

@@ -13,7 +13,8 @@
 // Lanes that act at once conflict when two of them differ by a vector of H (and perhaps W). A is
 // the span of W and the source's lanes, B that of W and the destination's, so H may share no vector
 // but 0 with either: it is made of vectors outside A + B and of sums a + b of a vector only in A
-// with one only in B. There are enough, because A and B are no larger than a row of banks.
+// with one only in B. There are enough, because A and B are no larger than a row of banks. (Not so
+// A where V is the reader's alone, and more lanes write at once than read: such plans are checked.)
 #include "lang/layout/ConversionView.h"
 #include "lang/layout/WarpCopies.h"
 
@@ -236,7 +237,10 @@ std::optional<SharedPlan> planForReader(const ConversionViews &views, unsigned e
       source.shape());
   SharedPlan plan = inOneRound(accessShared(source, buffer, elementBits),
                                accessShared(destination, buffer, elementBits), buffer, elementBits);
-  auto conflicts = [&](const SharedAccess &access, SharedDirection direction) {
+  auto conflicts = [&](SharedAccess access, SharedDirection direction) {
+    // Accesses of other registers are moved as a whole.
+    if (access.strides.empty())
+      access.groups.truncate(1);
     return bankConflicts(access, source.lanesPerWarp(), elementBits, banks, direction);
   };
   if (plan.bytes > settings.maxSharedBytes || conflicts(plan.write, SharedDirection::Write) ||

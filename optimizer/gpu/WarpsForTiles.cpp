@@ -56,17 +56,30 @@ private:
     int64_t words = 0;
   };
 
-  /// Whether all that becomes of the tile, element by element, is a reduction's operand.
-  static bool isCombinedAsItComes(Value value) {
-    while (value.hasOneUse()) {
+  /// Whether all that becomes of the tile, element by element, is a reduction's operand, and
+  /// threads do not meet before, which loads do not pass.
+  bool isCombinedAsItComes(Value tile) const {
+    auto [known, isNew] = combined.try_emplace(tile, false);
+    if (isNew && tile.getDefiningOp())
+      known->second = findsReduction(tile);
+    return known->second;
+  }
+  static bool findsReduction(Value tile) {
+    Operation *last = tile.getDefiningOp();
+    for (Value value = tile; value.hasOneUse(); value = last->getResult(0)) {
       Operation *user = *value.user_begin();
-      if (user->getBlock() != value.getParentBlock())
+      if (user->getBlock() != last->getBlock())
         return false;
+      for (Operation *between = last->getNextNode(); between != user;
+           between = between->getNextNode())
+        if (!isElementwise(between) &&
+            !isa<LoadOp, arith::ConstantOp, ArangeOp, SplatOp, BroadcastOp, ExpandDimsOp>(between))
+          return false;
       if (isa<ReduceOp>(user))
         return true;
       if (!isElementwise(user) || user->getNumResults() != 1)
         return false;
-      value = user->getResult(0);
+      last = user;
     }
     return false;
   }
@@ -145,6 +158,7 @@ private:
   }
 
   CheapValues cheap;
+  mutable llvm::DenseMap<Value, bool> combined; // isCombinedAsItComes
   int64_t highest = 0, looked = 0;
 };
 

@@ -535,3 +535,49 @@ def test_lanes_combine_what_warps_found_where_that_is_much_work(f, exchanges):
     assert ptx.count("shfl.sync") == exchanges
     if f is moments:  # of 4 numbers, five exchanges of lanes, three of warps, and the last quotient
         assert len(re.findall(r"\bdiv\.\w*\.?f32", ptx)) <= 3 + 5 + 3 + 1
+
+
+@st.jit
+def xor_of_places(value, place, other, its_place):
+    return value + other, place ^ its_place
+
+
+@st.jit
+def sum_of_places(value, place, other, its_place):
+    return value + other, place + its_place
+
+
+@pytest.mark.parametrize("f", [xor_of_places, sum_of_places])
+@pytest.mark.parametrize("extent", [32, 256, 640, 4096])
+def test_places_that_are_computed_with(f, extent):
+    """Of what becomes of places nothing is known, though places lie in order."""
+    x, out = np.ones(extent, np.int32), np.zeros(1, np.int32)
+    places[(1,)](x, out, extent, f)
+    numbers = np.arange(extent)
+    assert out[0] == (numbers.sum() if f is sum_of_places else np.bitwise_xor.reduce(numbers))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("f", [xor_of_places, sum_of_places, first_of_greatest])
+def test_code_is_made_of_whatever_becomes_of_places(f):
+    signature = {"x_ptr": "*i32:16", "out_ptr": "*i32:16"}
+    compiled = st.compile(places, signature, {"N": 256, "f": f}, target="cuda:90", num_warps=1)
+    assert "st.global" in compiled.asm["ptx"]
+
+
+@st.jit
+def sums_of_sums(a_ptr, b_ptr, out_ptr, N: tl.constexpr, DEPENDS: tl.constexpr):
+    n = tl.arange(0, N)
+    a, b = tl.load(a_ptr + n), tl.load(b_ptr + n)
+    total = tl.sum(a, 0)
+    tl.store(out_ptr, tl.sum(b * total, 0) if DEPENDS else total)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("depends, threads", [(True, 256), (False, 128)])
+def test_more_warps_for_what_waits_for_another_sum(depends, threads):
+    """Threads meet between the load and the sum, and each has 256 numbers of the second array until then."""
+    signature = dict.fromkeys(("a_ptr", "b_ptr", "out_ptr"), "*fp32:16")
+    constants = {"N": 32768, "DEPENDS": depends}
+    compiled = st.compile(sums_of_sums, signature, constants, target="cuda:90", num_warps=4)
+    assert compiled.metadata.threads == threads
