@@ -131,6 +131,9 @@ class Combiners:
     # -- sources: tiles of that shape
 
     def whole(self, shape, dtype):
+        if dtype == "int32" and self.random.random() < 0.25:  # places, which lie in order
+            along = self.along(shape, self.random.randrange(len(shape)))
+            return f"tl.broadcast_to({along}, {tuple(shape)})"
         if self.random.random() < 0.3:
             self.load(shape, self.random.choice(["int32", dtype]))
         name = self.pick(lambda t: t.shape == shape and not is_float(t.dtype) and t.dtype != "int1")
