@@ -131,9 +131,6 @@ class Combiners:
     # -- sources: tiles of that shape
 
     def whole(self, shape, dtype):
-        if dtype == "int32" and self.random.random() < 0.25:  # places, which lie in order
-            along = self.along(shape, self.random.randrange(len(shape)))
-            return f"tl.broadcast_to({along}, {tuple(shape)})"
         if self.random.random() < 0.3:
             self.load(shape, self.random.choice(["int32", dtype]))
         name = self.pick(lambda t: t.shape == shape and not is_float(t.dtype) and t.dtype != "int1")
@@ -156,7 +153,7 @@ class Combiners:
     # -- pieces
 
     def piece(self, shape):
-        kinds = [self.operation] * 3 + [self.extreme]
+        kinds = [self.operation] * 3 + [self.extreme, self.placed]
         if self.is_scan or self.ordered:
             kinds += [self.linear, self.last, self.segments]
         if self.branching:
@@ -178,6 +175,17 @@ class Combiners:
         if self.random.random() < 0.3:
             return Piece([source], [f"{self.helper(text.format(a='a', b='b'))}({{a0}}, {{b0}})"])
         return Piece([source], ["{r0}"], ["{r0} = " + text.format(a="{a0}", b="{b0}")])
+
+    def placed(self, shape):
+        """A number and its place, each of which is computed with; places lie in order."""
+        choose = self.random.choice
+        source, dtype = self.source(shape)
+        place = f"tl.broadcast_to({self.along(shape, self.random.randrange(len(shape)))}, {tuple(shape)})"
+        number = choose(COMMUTATIVE_REAL if is_float(dtype) else COMMUTATIVE)
+        lines = ["{r0} = " + number.format(a="{a0}", b="{b0}")]
+        computed = choose(["{a} ^ {b}", "{a} + {b}", choose(COMMUTATIVE)])
+        lines.append("{r1} = " + computed.format(a="{a1}", b="{b1}"))
+        return Piece([source, place], ["{r0}", "{r1}"], lines)
 
     def extreme(self, shape):
         """A value and its place."""
