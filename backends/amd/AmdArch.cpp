@@ -18,7 +18,7 @@ static const AmdArch kArchs[] = {
      true,
      true},
     {"gfx1100", 32, 64 << 10, 2 * 1536 * 32},
-    {"gfx1201", 32, 64 << 10, 2 * 1536 * 32, {}, Fp8Kinds::Ocp, true}};
+    {"gfx1201", 32, 64 << 10, 2 * 1536 * 32, {}, Fp8Kinds::Ocp, false, true}};
 
 std::optional<AmdArch> AmdArch::parse(llvm::StringRef text) {
   for (const AmdArch &arch : kArchs)
