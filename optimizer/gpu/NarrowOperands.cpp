@@ -48,8 +48,7 @@ struct NarrowOperands : PassWrapper<NarrowOperands, OperationPass<func::FuncOp>>
   void runOnOperation() override {
     OpBuilder builder(&getContext());
     getOperation().walk([&](DotOp product) {
-      if (product.getPrecision() != InputPrecision::Tf32 &&
-          product.getPrecision() != InputPrecision::Tf32x3)
+      if (product.getPrecision() == InputPrecision::Ieee)
         return;
       Type element = narrowTypeOf(product.getLhs());
       if (!element || narrowTypeOf(product.getRhs()) != element)

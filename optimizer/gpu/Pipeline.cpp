@@ -18,6 +18,7 @@
 #include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/PrefetchLoads.h"
 #include "optimizer/gpu/SkipMasks.h"
+#include "optimizer/gpu/SplitOperands.h"
 #include "optimizer/gpu/StageStores.h"
 #include "optimizer/gpu/TensorCopies.h"
 #include "optimizer/gpu/VerifyLayouts.h"
@@ -45,6 +46,8 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   passes.addPass(createWidenSums());
   if (options.shape.keepsSubnormals)
     passes.addPass(createNarrowOperands());
+  // After it, which leaves nothing to split of what was narrow.
+  passes.addPass(createSplitOperands(options));
   // Then layouts, because all others look at them.
   add(createAssignLayouts(options));
   // Copies of cheap values and recomputed ones may equal values that exist already.
@@ -131,6 +134,7 @@ void registerGpuPasses() {
     registerPass([] { return createMergeReductions(); });
     registerPass([] { return createWidenSums(); });
     registerPass([] { return createNarrowOperands(); });
+    registerPass([] { return createSplitOperands(); });
     registerPass([] { return createAssignLayouts(); });
     registerPass([] { return createStartProducts(); });
     registerPass([] { return createMakePersistent(); });

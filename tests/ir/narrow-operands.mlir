@@ -51,3 +51,13 @@ func.func @one_of_them(%a: !a, %y: tensor<32x16xf32>, %c: !c) -> !c {
   %p = tile.dot %x, %y, %c : tensor<16x32xf32> * tensor<32x16xf32> -> !c
   return %p : !c
 }
+
+// Nothing is left of them to split.
+// CHECK-LABEL: func.func @parts
+// CHECK: tile.dot %arg0, %arg1, %arg2 precision = bf16x6 : tensor<16x32xf16>
+func.func @parts(%a: !a, %b: !b, %c: !c) -> !c {
+  %x = arith.extf %a : !a to tensor<16x32xf32>
+  %y = arith.extf %b : !b to tensor<32x16xf32>
+  %p = tile.dot %x, %y, %c precision = bf16x6 : tensor<16x32xf32> * tensor<32x16xf32> -> !c
+  return %p : !c
+}

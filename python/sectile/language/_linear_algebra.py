@@ -31,7 +31,10 @@ def dot(
         other: ``[.., K, N]`` of the same dtype (different fp8 kinds may meet).
         acc: ``[.., M, N]``, added to the product.
         input_precision: for fp32 operands: ``"ieee"``, ``"tf32"``, ``"tf32x3"``, ``"bf16x3"`` or
-            ``"bf16x6"``. The CPU always computes in full fp32.
+            ``"bf16x6"``. The latter two multiply the 16 or 24 leading digits of the numbers, as two or three bf16
+            numbers each, and add up the 3 or 6 greatest of their products; numbers below 1e-32 lose digits, and those
+            above 3.39e38 count as infinite. ``"tf32x3"`` multiplies 22 digits, as two tf32 numbers each; a sum that
+            has an infinity is NaN there. The CPU always computes in full fp32.
         allow_tf32: older spelling of `input_precision`: True is ``"tf32"``, False ``"ieee"``.
         max_num_imprecise_acc: of fp8 on Hopper, whose wgmma keeps fewer digits of sums than fp32 has: the sums of so
             many products along K, rounded down to a multiple of 32, are computed apart, and added to the accumulator
