@@ -51,7 +51,8 @@ AmdTarget::AmdTarget(AmdArch arch, int32_t matrixExtent)
                  .maxSharedBytes = arch.sharedBytes,
                  .maxAccessBytes = 16,
                  .registerWords = arch.registerWords,
-                 .threadWords = arch.threadWords()}),
+                 .threadWords = arch.threadWords(),
+                 .lineCycles = {}}),
       architecture(std::move(arch)), mathematics(architecture),
       products(architecture, matrixExtent), copies(architecture) {}
 

@@ -5,6 +5,7 @@
 #include "backends/gpu/DotPlan.h"
 #include "backends/gpu/GpuEmitter.h"
 #include "backends/gpu/ScratchBytes.h"
+#include "lang/tile/KernelText.h"
 #include "optimizer/gpu/ConstantArguments.h"
 #include "optimizer/gpu/Pipeline.h"
 #include "optimizer/gpu/WarpsForTiles.h"
@@ -23,6 +24,7 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   shape.sharedBanks = target.sharedBanks();
   shape.scratchBytes = [&target](Operation *op) { return scratchBytes(op, target); };
   shape.maxAccessBytes = target.maxAccessBytes;
+  shape.lineCycles = target.lineCycles;
   shape.atomicWidth = [&target](tile::AtomicRmwOp op) {
     return target.atomicWidth(op.getKind(), tile::elementTypeOf(op.getResult().getType()));
   };
@@ -202,10 +204,7 @@ FailureOr<backends::KernelImage> compileLaidOutKernel(func::FuncOp function,
     if (context.observe)
       context.observe(stage, text);
   };
-  observe("tile-gpu", [&] {
-    auto module = function->getParentOfType<ModuleOp>();
-    return backends::printed(module);
-  });
+  observe("tile-gpu", [&] { return tile::kernelText(function->getParentOfType<ModuleOp>()); });
   image.variantName = function.getName().str();
   image.gpu.threads = int32_t(target.laneCount * tile::warpsOfBlock(function, options.warpCount));
   image.gpu.lanes = int32_t(target.laneCount);

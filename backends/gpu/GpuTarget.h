@@ -13,6 +13,7 @@
 #include "backends/plain/CompileOptions.h"
 #include "lang/layout/SharedBanks.h"
 #include "lang/tile/TileDialect.h"
+#include "optimizer/gpu/GpuShape.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -62,6 +63,7 @@ struct GpuFacts {
   unsigned maxAccessBytes;     // of one thread's access to global memory
   int64_t registerWords;       // 32-bit registers that the programs of a multiprocessor share
   int64_t threadWords;         // 32-bit registers that a thread may have
+  optimizer::LineCycles lineCycles;
 };
 
 /// What is not pure here is right for every GPU.

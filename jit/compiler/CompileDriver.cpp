@@ -9,6 +9,7 @@
 #include "jit/compiler/Reproducer.h"
 #include "jit/compiler/Stages.h"
 #include "jit/runtime/Knobs.h"
+#include "lang/tile/KernelText.h"
 #include "lang/tile/SourcePlace.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/Pipeline.h"
@@ -181,7 +182,7 @@ bool Compilation::evaluate() {
 
 bool Compilation::verifyInput() {
   // Printed before verifying, so that a reproducer has the text even if verification crashes.
-  llvm::raw_string_ostream(tileText) << *module;
+  tileText = tile::kernelText(*module);
   result.irDigest = irDigest(*module, tileText, request.signature, request.options);
   stages.keep("tile", tileText);
   if (failed(verify(*module))) {
@@ -211,11 +212,7 @@ bool Compilation::optimizeTile() {
   };
   if (failed(optimizer::optimize(*module, options, record)))
     return false;
-  stages.observe("tile-optimized", [&] {
-    std::string text;
-    llvm::raw_string_ostream(text) << *module;
-    return text;
-  });
+  stages.observe("tile-optimized", [&] { return tile::kernelText(*module); });
   return !stages.isStopped();
 }
 

@@ -20,6 +20,12 @@ namespace sectile::optimizer {
 /// bytes of each as an access has at most (lang/layout/WarpCopies.h).
 enum class AsyncKind : uint8_t { None, PerLane, WholeWarps };
 
+/// Cycles that an instruction takes for each line of the cache that its lanes touch. 0: it is not
+/// known, and taken that four sectors are touched in a cycle wherever they lie.
+struct LineCycles {
+  double read = 0, written = 0;
+};
+
 struct GpuShape {
   int64_t warpCount = 4;          // a power of two
   int64_t laneCount = 32;         // a power of two
@@ -30,6 +36,7 @@ struct GpuShape {
   /// Shared memory that an operation on laid-out tiles takes while it runs. Null: none.
   std::function<int64_t(mlir::Operation *)> scratchBytes;
   int64_t maxAccessBytes = 16; // of one thread's access to global memory
+  LineCycles lineCycles = {1, 2};
   /// Neighbours that one instruction of a thread may combine into memory. Null: one, of any kind.
   std::function<int64_t(tile::AtomicRmwOp)> atomicWidth;
   AsyncKind asyncCopies = AsyncKind::None;

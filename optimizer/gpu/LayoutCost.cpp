@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kPerRegister = 0.25, kPerShuffle = 2, kShuffles = 20, kPerSector = 1.5,
                  kSectorsPerCycle = 4, kRoundTrip = 100, kSharedBytesPerCycle = 128;
-constexpr int64_t kSectorBytes = 32;
+constexpr int64_t kSectorBytes = 32, kLineBytes = 128;
 
 /// Registers of all warps together.
 double warpRegisters(const TileLayout &layout) {
@@ -40,7 +40,7 @@ double accessCost(const MemoryAccess &access, const TileLayout &layout) {
   }
 
   // Lanes that go on where the others end make one stretch of memory; other lanes start their own.
-  int64_t stretch = width, stretches = 1;
+  int64_t stretch = width, stretches = 1, lines = 1;
   for (unsigned bit = 0; bit < layout.block().inBits(Dim::Lane); ++bit) {
     layout::Coordinates basis = layout.laneBasis(bit);
     bool moves = false, movesOnlyAlong = true;
@@ -50,7 +50,11 @@ double accessCost(const MemoryAccess &access, const TileLayout &layout) {
     }
     if (!moves)
       continue;
-    if (movesOnlyAlong && basis[axis] == stretch && 2 * stretch <= access.axes[axis].neighbours)
+    const int64_t reach = 2 * basis[axis];
+    const bool staysNear = movesOnlyAlong && reach <= access.axes[axis].neighbours;
+    if (!staysNear || reach * access.bytes > kLineBytes)
+      lines *= 2;
+    if (staysNear && basis[axis] == stretch)
       stretch *= 2;
     else
       stretches *= 2;
@@ -63,7 +67,10 @@ double accessCost(const MemoryAccess &access, const TileLayout &layout) {
     bytes += kSectorBytes - std::min(kSectorBytes, access.axes[axis].alignment);
   double sectors = double(stretches) * llvm::divideCeil(uint64_t(bytes), uint64_t(kSectorBytes));
   double copies = int64_t(1) << llvm::popcount(layout.copyMask(Dim::Warp));
-  double issue = instructions * (1 + std::max(1.0, sectors / kSectorsPerCycle));
+  double touching = std::max(1.0, sectors / kSectorsPerCycle);
+  if (access.cyclesPerLine > 0) // of copies only one is written
+    touching = access.cyclesPerLine * double(lines) / (access.isWrite ? copies : 1);
+  double issue = instructions * (1 + touching);
   // What is left of a loaded sector mostly waits in the cache for the thread's next access.
   double touched = instructions * sectors / copies;
   double needed = std::min(touched, warpRegisters(layout) * layout.lanesPerWarp() *

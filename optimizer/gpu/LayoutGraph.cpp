@@ -290,6 +290,7 @@ private:
     const Masks masks = masksOf(op, shape);
     MemoryAccess access;
     access.isWrite = !isa<LoadOp>(op);
+    access.cyclesPerLine = access.isWrite ? shape.lineCycles.written : shape.lineCycles.read;
     access.bytes = operands.bytes;
     access.trips = trips;
     for (auto [axis, facts] : llvm::enumerate(analysis.of(operands.pointer).dimensions)) {

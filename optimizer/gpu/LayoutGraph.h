@@ -32,6 +32,7 @@ struct MemoryAccess {
   llvm::SmallVector<Axis, 3> axes;
   int64_t bytes = 4; // of one element
   bool isWrite = false;
+  double cyclesPerLine = 0; // GpuShape::lineCycles
   double trips = 1;
 };
 

@@ -72,7 +72,10 @@ SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities,
                  .maxSharedBytes = 48 << 10,
                  .maxAccessBytes = 16,
                  .registerWords = 65536,
-                 .threadWords = 255}),
+                 .threadWords = 255,
+                 .lineCycles = llvm::StringRef(abilities.chip).starts_with("gfx")
+                                   ? optimizer::LineCycles{}
+                                   : optimizer::LineCycles{.read = 1, .written = 2}}),
       mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
       abilities(abilities), products(simulatedProducts(abilities)),
       copies(simulatedCopies(*this, abilities.copiesOfWarps)), banks(std::move(banks)) {}
