@@ -129,7 +129,8 @@ bool areComparable(const TileLayout &source, const TileLayout &destination) {
 }
 
 /// Shuffles cost one issue each, selects about half; a round trip a store and a load per 32 bits,
-/// and a barrier. What lanes read at once, of which most is the same, costs an issue each.
+/// and a barrier. What lanes read at once costs an issue each where most of it is the same: sums of
+/// rows that each lane wants for all rows.
 bool areShufflesCheaper(const PackedShuffles &packed, const ConversionViews &views,
                         unsigned elementBits, const ConversionSettings &settings) {
   const int64_t shuffles = packed.plan.shuffleCount(elementBits * unsigned(packed.perWord)) +
@@ -137,6 +138,10 @@ bool areShufflesCheaper(const PackedShuffles &packed, const ConversionViews &vie
   int64_t registers =
       views.source.tile->registersPerThread() + views.destination.tile->registersPerThread();
   int64_t accesses = llvm::divideCeil(uint64_t(registers * elementBits), 32u);
+  constexpr int64_t kMuchMore = 4;
+  if (views.destination.tile->registersPerThread() <
+      kMuchMore * views.source.tile->registersPerThread())
+    return shuffles <= accesses + 20;
   if (std::optional<SharedPlan> plan = planForReader(views, elementBits, settings))
     accesses = int64_t(plan->write.groups.size() + plan->read.groups.size());
   return shuffles <= accesses + 20;

@@ -40,8 +40,9 @@ std::optional<WarpMap> mapWithinWarp(const ConversionViews &views);
 std::optional<ShufflePlan> planShuffles(const ConversionViews &views, WarpMap map);
 SharedPlan planShared(const ConversionViews &views, unsigned elementBits,
                       const ConversionSettings &settings);
-/// The plan of one round whose reads are as wide as the destination's registers allow, which are
-/// many more than the source's; nullopt where they are not, or where banks conflict.
+/// The plan of one round whose reads are as wide as the destination's registers allow; nullopt
+/// where that is no wider than what both sides have together, where writes would become so much
+/// narrower that nothing is gained, or where banks conflict.
 std::optional<SharedPlan> planForReader(const ConversionViews &views, unsigned elementBits,
                                         const ConversionSettings &settings);
 

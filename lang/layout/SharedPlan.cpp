@@ -4,7 +4,7 @@
 // from the lowest:
 //
 //   V  elements that one access takes: register bits of both layouts, or of the reader alone where
-//      that has many more registers; then W to G are of the space without them
+//      that makes fewer accesses; then W to G are of the space without them
 //   W  which access of a word of 4 bytes, if accesses are narrower
 //   K  which bank (in units of one access, or of a word)
 //   H  which row of banks: elements that differ by a vector of H lie in the same bank
@@ -58,14 +58,9 @@ Words commonVector(const ConversionViews &views, unsigned elementBytes) {
   return vector;
 }
 
-/// Register bits of the destination alone, where its threads read so much more than they write that
-/// the width of what they write does not matter: sums of rows that each lane wants for all rows.
+/// Register bits of the destination alone.
 Words readersVector(const ConversionViews &views, unsigned elementBytes) {
-  constexpr int64_t kMuchMore = 4;
   Words vector;
-  if (views.destination.tile->registersPerThread() <
-      kMuchMore * views.source.tile->registersPerThread())
-    return vector;
   const LinearLayout &destination = views.destination.block;
   for (Word column : ownRegisters(views.destination)) {
     if (elementBytes << (vector.size() + 1) > 16)
@@ -229,7 +224,8 @@ std::optional<SharedPlan> planForReader(const ConversionViews &views, unsigned e
   const TileLayout &source = *views.source.tile, &destination = *views.destination.tile;
   const unsigned elementBytes = (elementBits + 7) / 8;
   Words vector = readersVector(views, elementBytes);
-  if (vector.size() <= commonVector(views, elementBytes).size())
+  const size_t common = commonVector(views, elementBytes).size();
+  if (vector.size() <= common)
     return std::nullopt;
   const unsigned total = views.source.block.totalOutBits();
   SharedLayout buffer(
@@ -237,6 +233,10 @@ std::optional<SharedPlan> planForReader(const ConversionViews &views, unsigned e
       source.shape());
   SharedPlan plan = inOneRound(accessShared(source, buffer, elementBits),
                                accessShared(destination, buffer, elementBits), buffer, elementBits);
+  // The writer's accesses may have become narrower.
+  const auto accesses = int64_t(plan.write.groups.size() + plan.read.groups.size());
+  if (accesses >= (source.registersPerThread() + destination.registersPerThread()) >> common)
+    return std::nullopt;
   auto conflicts = [&](SharedAccess access, SharedDirection direction) {
     // Accesses of other registers are moved as a whole.
     if (access.strides.empty())
