@@ -65,9 +65,15 @@ public:
   llvm::Value *atomicRmw(llvm::IRBuilderBase &builder, const gpu::AtomicAccess &access,
                          tile::RmwKind kind, llvm::Value *value, mlir::Type element,
                          bool isUsed) const override;
+  llvm::Value *atomicCas(llvm::IRBuilderBase &builder, const gpu::AtomicAccess &access,
+                         llvm::Value *expected, llvm::Value *desired,
+                         mlir::Type element) const override;
   llvm::StringRef syncScope(tile::MemoryScope scope) const override;
 
 private:
+  llvm::Value *atomicExtremum(llvm::IRBuilderBase &builder, const gpu::AtomicAccess &access,
+                              tile::RmwKind kind, llvm::Value *value, mlir::Type element,
+                              bool isUsed) const;
   NvidiaArch architecture;
   NvidiaMath mathematics;
   NvidiaMatrixProducts products;

@@ -346,11 +346,12 @@ def extremes_of_pairs(x_ptr, max_ptr, min_ptr, old_ptr, N: tl.constexpr):
     tl.atomic_min(min_ptr + i, x, sem="relaxed")
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
 def test_atomic_max_min_of_special_values(name):
     """A number wins over NaN, as fmax and fmin have it; neighbours in the same word stay."""
-    special = [np.nan, np.inf, -np.inf, 0.0, 1.0, -1.5, 6e-8, 6e4]
+    special = [np.nan, -np.nan, np.inf, -np.inf, 0.0, 1.0, -1.5, 6e-8, 6e4]
     x, start = (each.astype(numpy_dtype(name)).ravel() for each in np.meshgrid(special, special))
+    assert np.signbit(special[1])
     largest, smallest, old = start.copy(), start.copy(), np.zeros_like(start)
     extremes_of_pairs[(1,)](x, largest, smallest, old, x.size)
     expected = np.fmax(x.astype(np.float32), start.astype(np.float32))
@@ -360,6 +361,21 @@ def test_atomic_max_min_of_special_values(name):
     np.testing.assert_array_equal(smallest.astype(np.float32), expected)
     old[5] = start[5]
     np.testing.assert_array_equal(old.astype(np.float32), start.astype(np.float32))
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("name, bits", [("fp32", 32), ("fp64", 64)])
+def test_atomic_max_min_are_instructions(name, bits):
+    """A loop is for NaN alone."""
+    signature = {
+        "x_ptr": f"*{name}",
+        "max_ptr": f"*{name}",
+        "min_ptr": f"*{name}",
+        "old_ptr": f"*{name}",
+    }
+    kernel = st.compile(extremes_of_pairs, signature, {"N": 128}, target="cuda:80", num_warps=4)
+    for operation in (f"acq_rel.max.s{bits}", f"acq_rel.min.u{bits}", f"relaxed.min.s{bits}"):
+        assert kernel.asm["ptx"].count(f"atom.global.gpu.{operation}") == 1, operation
 
 
 @pytest.mark.parametrize("sem", ["relaxed", "acquire", "release", "acq_rel"])
