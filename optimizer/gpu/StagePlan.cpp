@@ -20,6 +20,7 @@ void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &wh
 
 bool StagePlan::decide() {
   auto left = chosen.choose();
+  countAddresses();
   if (!isRoomForPrograms())
     for (LoadOp load : chosen.dropBeside())
       left.push_back({load, "its stages would leave too little shared memory"});
@@ -43,6 +44,11 @@ bool StagePlan::decide() {
                   " iterations ahead, in registers: addresses are made of it",
               {{"iterations_ahead", distance() + 1}, {"through_shared_memory", 0}});
   return true;
+}
+
+void StagePlan::countAddresses() {
+  if (!given.isEmpty() && stageCount > 2 && !isRoomFor(stageCount) && isRoomFor(stageCount - 1))
+    --stageCount;
 }
 
 void StagePlan::leaveRoom() {

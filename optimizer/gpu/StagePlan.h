@@ -75,6 +75,9 @@ public:
   std::optional<Producer> producer; // if a thread beside the program starts the copies
 
 private:
+  /// Takes the round in which a copy's address is loaded for one of the stages that were asked for,
+  /// as Triton does, where there is no room for as many.
+  void countAddresses();
   /// Leaves out stages that were asked for of the whole kernel where that makes room for a second
   /// program, and no less is on its way: warps that multiply by themselves compute while those of
   /// another program wait. (64 heads of attention in f32, 32x32x128 in 4 warps on an H200: 9.1 ms

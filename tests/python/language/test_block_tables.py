@@ -258,3 +258,43 @@ def test_loops_leave_products_elsewhere_their_registers():
     assert "wgmma" in compiled.asm["ptx"]
     assert "pipelined" in [remark["kind"] for remark in compiled.remarks]
     assert ".minnctapersm" not in compiled.asm["ptx"]
+
+
+@st.jit
+def _product_of_listed_rows(
+    a, b, rows, out, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
+    m, n = tl.arange(0, BM), tl.arange(0, BN)
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, K, BK):
+        row = tl.load(rows + start + tl.arange(0, BK))
+        x = tl.load(a + row[:, None] * BM + m[None, :])
+        y = tl.load(b + row[:, None] * BN + n[None, :])
+        total = tl.dot(x.T, y, total)
+    tl.store(out + m[:, None] * BN + n[None, :], total)
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("asked, copied", [(4, 4), (5, 4), (6, None)])
+def test_loaded_addresses_are_a_stage_where_room_is_short(asked, copied):
+    """Of 48 KiB each, four fit on sm_90."""
+    signature = {
+        "a": "*bf16:16",
+        "b": "*bf16:16",
+        "rows": "*i64:16",
+        "out": "*fp32:16",
+        "K": "i32:16",
+    }
+    constants = {"BM": 128, "BN": 64, "BK": 128}
+
+    def compiled():
+        return st.compile(
+            _product_of_listed_rows, signature, constants, target="cuda:90", num_stages=asked
+        )
+
+    if copied is None:
+        with pytest.raises(st.OutOfResources, match="shared memory"):
+            compiled()
+        return
+    stages = [r["numbers"].get("stages") for r in compiled().remarks if r["kind"] == "pipelined"]
+    assert stages.count(copied) == 2, stages
