@@ -286,14 +286,23 @@ std::optional<CarriedProduct> asCarried(DotAsyncOp start, scf::ForOp loop) {
   return CarriedProduct{start, wait, argument};
 }
 
-/// Whether the value is computed from what a wait of the loop gives, for none of these products.
+/// Whether the value is computed from what a wait of the loop gives, for none of these products. Of
+/// a branch's result both sides are.
 static bool comesBehindWait(Value value, scf::ForOp loop, ArrayRef<DotAsyncOp> besides) {
   SmallVector<Value> left{value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallDenseSet<Value, 16> seen;
   while (!left.empty()) {
-    Operation *op = left.pop_back_val().getDefiningOp();
-    if (!op || !loop->isProperAncestor(op) || !seen.insert(op).second)
+    Value one = left.pop_back_val();
+    Operation *op = one.getDefiningOp();
+    if (!op || !loop->isProperAncestor(op) || !seen.insert(one).second)
       continue;
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      const unsigned number = cast<OpResult>(one).getResultNumber();
+      if (llvm::all_of(ArrayRef{branch.thenYield(), branch.elseYield()}, [&](scf::YieldOp side) {
+            return comesBehindWait(side.getOperand(number), loop, besides);
+          }))
+        return true;
+    }
     if (isa<DotWaitOp>(op) && llvm::none_of(op->getOperands(), [&](Value given) {
           return llvm::is_contained(besides, given.getDefiningOp<DotAsyncOp>());
         }))

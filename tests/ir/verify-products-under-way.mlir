@@ -248,6 +248,43 @@ func.func @left_operand(%x: !half, %c: !sum, %n: i32) {
 
 // -----
 
+// Both sides of a branch write them behind the wait, or one of them does not.
+#acc = #tile.layout<64x64, register = [(0, 1) (8, 0) (0, 8) (0, 16) (0, 32)], lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(16, 0) (32, 0)]>
+#rows = #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 8) (2, 16) (4, 32) (8, 0) (16, 0) (32, 0)]>
+!sum = tensor<64x64xf32, #acc>
+!half = tensor<64x64xf16, #acc>
+!buffer = !tile.buffer<1, [64, 64], f16, #rows>
+func.func @left_operand_of_a_branch(%c: !sum, %n: i32, %isWhole: i1) {
+  %a = tile.buffer_alloc : !buffer
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %u:2 = scf.for %k = %zero to %n step %one iter_args(%p = %c, %q = %c) -> (!sum, !sum) : i32 {
+    %s = tile.dot_async %a, %a, %c instruction = "wgmma.m64n64k16.f32.f16.f16" : !buffer * !buffer -> !sum
+    %s1 = tile.dot_wait 0, %s : (!sum) -> !sum
+    %t = scf.if %isWhole -> (!sum) {
+      scf.yield %s1 : !sum
+    } else {
+      %r = arith.negf %s1 : !sum
+      scf.yield %r : !sum
+    }
+    %h = arith.truncf %t : !sum to !half
+    %v = tile.dot_async %h, %a, %p instruction = "wgmma.m64n64k16.f32.f16.f16" : !half * !buffer -> !sum
+    %m = scf.if %isWhole -> (!sum) {
+      scf.yield %s1 : !sum
+    } else {
+      scf.yield %c : !sum
+    }
+    %i = arith.truncf %m : !sum to !half
+    // expected-error @below {{'tile.dot_async' op goes on into the next round, which writes the registers of its left operand before it has waited}}
+    %w = tile.dot_async %i, %a, %q instruction = "wgmma.m64n64k16.f32.f16.f16" : !half * !buffer -> !sum
+    scf.yield %v, %w : !sum, !sum
+  }
+  %e:2 = tile.dot_wait 0, %u#0, %u#1 : (!sum, !sum) -> (!sum, !sum)
+  return
+}
+
+// -----
+
 // Of a part of the depth: whole instructions.
 #acc = #tile.layout<64x64, register = [(0, 1) (8, 0) (0, 8) (0, 16) (0, 32)], lane = [(0, 2) (0, 4) (1, 0) (2, 0) (4, 0)], warp = [(16, 0) (32, 0)]>
 #rows = #tile.shared_layout<64x64, offset = [(0, 1) (0, 2) (0, 4) (0, 8) (0, 16) (0, 32) (1, 8) (2, 16) (4, 32) (8, 0) (16, 0) (32, 0)]>
