@@ -25,7 +25,8 @@ struct AmdArch {
   int64_t registerWords = 4 * 512 * 64;
   layout::SharedBanks banks = {};
   Fp8Kinds fp8 = Fp8Kinds::None;
-  /// Products of halves keep subnormal operands and sums; where documents do not say, they may not.
+  /// Products of halves keep subnormal operands and sums. WMMA's documents do not say, so that it
+  /// is not counted on.
   bool keepsSubnormalHalves = false;
   /// f32 and pairs are added by instructions whatever memory it is, unless other devices take part.
   bool addsAnywhere = false;

@@ -12,7 +12,6 @@ public:
   AmdMatrixProducts(AmdArch arch, int32_t extent) : arch(std::move(arch)), extent(extent) {}
   int64_t preferredExtent() const override { return extent; }
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override;
-  /// WMMA's are not documented, and are not counted on.
   bool keepsSubnormals() const override { return arch.keepsSubnormalHalves; }
   int64_t stepsReadTogether(const layout::MatrixInstruction &instruction) const override;
   llvm::SmallVector<llvm::Value *, 4> multiply(llvm::IRBuilderBase &builder,
