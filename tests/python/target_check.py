@@ -65,6 +65,16 @@ class Assembler:
         return self.seen[key]
 
     def assemble(self, ptx):
+        error, spilled = self.run(ptx)
+        # The assembler spills a few words of its own accord, outside of loops, where one program more has room on
+        # a multiprocessor then. It does not where it is told that one is enough.
+        if spilled and not re.search(r"^\.(minnctapersm|maxnreg) ", ptx, re.M):
+            spilled = self.run(
+                re.sub(r"^\.reqntid .*$", r"\g<0>\n.minnctapersm 1", ptx, flags=re.M)
+            )[1]
+        return error, spilled
+
+    def run(self, ptx):
         arch = re.search(r"^\.target (\w+)", ptx, re.M)[1]
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as source:
             source.write(ptx)
