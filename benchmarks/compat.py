@@ -4,8 +4,8 @@
 
 Both files are pytest's (`--junitxml`, plain or gzipped) of the same tests on the same GPU: one run with Triton, one
 with a package that answers to `triton` and is Sectile. Triton's tests are fetched from its repository at the version
-that is installed, and not part of this one. What Triton does not pass counts for neither. Failures are sorted by
-what the test looks at:
+that is installed, and not part of this one. What Triton does not pass counts for neither, nor do files of which
+nothing ran with Sectile. Failures are sorted by what the test looks at:
 
     code      the text of TTIR, TTGIR, PTX or a kernel's name, which are of Triton's own making
     words     the words or the type of an error that Sectile raises, too
@@ -56,7 +56,8 @@ def kind_of(outcome):
 
 
 def report(sectile, triton):
-    wanted = [key for key, outcome in triton.items() if outcome == "pass"]
+    ran = {file for file, _ in sectile}
+    wanted = [key for key, outcome in triton.items() if outcome == "pass" and key[0] in ran]
     files = collections.defaultdict(collections.Counter)
     rest = collections.defaultdict(collections.Counter)
     for file, name in wanted:

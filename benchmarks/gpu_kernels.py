@@ -149,7 +149,7 @@ def transpose(x_ptr, out_ptr, rows, columns, BM: tl.constexpr, BN: tl.constexpr)
 @dsl.jit
 def matmul(
     a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-    GROUP: tl.constexpr,
+    GROUP: tl.constexpr, PRECISION: tl.constexpr = None,
 ):  # fmt: skip
     program = tl.program_id(0)
     tiles_m = tl.cdiv(M, BM)
@@ -166,11 +166,31 @@ def matmul(
     for start in range(0, K, BK):
         x = tl.load(a, mask=k[None, :] < K - start, other=0.0)
         y = tl.load(b, mask=k[:, None] < K - start, other=0.0)
-        total = tl.dot(x, y, total)
+        total = tl.dot(x, y, total, input_precision=PRECISION)
         a += BK
         b += BK * N
     mask = (m < M)[:, None] & (n < N)[None, :]
     tl.store(c_ptr + m[:, None] * N + n[None, :], total.to(c_ptr.dtype.element_ty), mask=mask)
+
+
+@dsl.jit
+def product_of_tiles(
+    a_ptr, b_ptr, c_ptr, stride, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
+    """c[i, j] = a[i] @ b[j] for matrices of a tile each: little more than stores."""
+    i, j = tl.program_id(0), tl.program_id(1)
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    a = tl.load(a_ptr + i * BM * BK + m[:, None] * BK + k[None, :])
+    b = tl.load(b_ptr + j * BK * BN + k[:, None] * BN + n[None, :])
+    c = c_ptr + (i * BM + m)[:, None] * stride + (j * BN + n)[None, :]
+    tl.store(c, tl.dot(a, b).to(c_ptr.dtype.element_ty))
+
+
+@dsl.jit
+def greatest_of_columns(x_ptr, out_ptr, columns, BLOCK: tl.constexpr):
+    """out[j] = the greatest of out[j] and of all x[i] with i % columns == j."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_max(out_ptr + i % columns, tl.load(x_ptr + i), sem="relaxed")
 
 
 @dsl.jit

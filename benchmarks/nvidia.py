@@ -347,6 +347,79 @@ class Benchmark:
                     lesson=lambda: [self.lessons["03"].matmul(a, b, out=c)],
                 )  # fmt: skip
 
+    def precisions(self):
+        """f32 by instructions of narrower numbers, each compiler with the best of four blocks for it."""
+        n = 4096
+        a, b = (torch.randn(n, n, device="cuda") for _ in range(2))
+        c = torch.empty_like(a)
+        expected = a.double() @ b.double()
+        blocks = (
+            (128, 128, 32, 8, 3),
+            (128, 64, 32, 4, 3),
+            (64, 64, 32, 4, 3),
+            (128, 128, 16, 8, 3),
+        )
+        for precision, tolerance in (("tf32x3", 3e-6), ("bf16x3", 3e-5), ("bf16x6", 3e-6)):
+
+            def launch(kernels, block, precision=precision):
+                BM, BN, BK, warps, stages = block
+                kernels.matmul[(n // BM * (n // BN),)](
+                    a, b, c, n, n, n, BM, BN, BK, GROUP=8, PRECISION=precision,
+                    num_warps=warps, num_stages=stages,
+                )  # fmt: skip
+
+            best = {}
+            for name, kernels in self.kernels.items():
+                runs = {each: lambda k=kernels, each=each: launch(k, each) for each in blocks}
+                seconds = self.timer.medians(runs, rounds=10)
+                best[id(kernels)] = min(seconds, key=seconds.get)
+                print(f"    {name}, {precision}: {best[id(kernels)]}")
+            self.compare(
+                f"matmul f32 {n}^3 {precision}",
+                lambda k: launch(k, best[id(k)]),
+                {}, [c], [expected], 2 * n**3 / 1e12, "TFLOP/s", {"triton": 1.0}, tolerance,
+            )  # fmt: skip
+
+    def tiles(self):
+        """Tiles of products, stored: what an instruction leaves in lanes are short pieces of rows."""
+        blocks = (
+            (32, 32, 32, 4),
+            (32, 32, 32, 1),
+            (64, 32, 32, 4),
+            (64, 32, 64, 2),
+            (128, 16, 32, 4),
+        )
+        for dtype in (torch.float16, torch.float32):
+            for BM, BN, BK, warps in blocks:
+                a = torch.randn(256, BM, BK, device="cuda").half()
+                b = torch.randn(256, BK, BN, device="cuda").half()
+                c = torch.empty(256 * BM, 256 * BN, device="cuda", dtype=dtype)
+                product = torch.einsum("imk,jkn->imjn", a.float(), b.float())
+                self.compare(
+                    f"tiles {BM}x{BN}x{BK} {str(dtype)[6:]}, {warps} warps",
+                    lambda k: k.product_of_tiles[(256, 256)](
+                        a, b, c, 256 * BN, BM, BN, BK, num_warps=warps
+                    ),
+                    {}, [c], [product.reshape(c.shape)],
+                    c.numel() * c.element_size() / 1e9, "GB/s", {"triton": 1.0}, 1e-3,
+                )  # fmt: skip
+
+    def extremes(self):
+        """atomic_max of floats, of which there is no instruction."""
+        columns, n = 4096, 1 << 24
+        for dtype in (torch.float32, torch.float64):
+            x = torch.randn(n, device="cuda", dtype=dtype)
+            out = torch.empty(columns, device="cuda", dtype=dtype)
+
+            def launch(kernels, x=x, out=out):
+                out.fill_(float("-inf"))
+                kernels.greatest_of_columns[(n // 1024,)](x, out, columns, BLOCK=1024)
+
+            self.compare(
+                f"atomic_max {str(dtype)[6:]}, 2^24 numbers to {columns} places",
+                launch, {}, [out], [x.view(-1, columns).amax(0)], n / 1e9, "G/s", {"triton": 1.0}, 0,
+            )  # fmt: skip
+
     def ordering(self):
         """Sorting, the greatest elements, histograms: rows of a matrix, several to a program."""
         rows, n = 1024, 1024
@@ -486,6 +559,9 @@ def main():
         "rows",
         "ordering",
         "matmul",
+        "precisions",
+        "tiles",
+        "extremes",
         "numerics",
     ]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])

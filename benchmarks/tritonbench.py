@@ -13,6 +13,7 @@ Nothing of TritonBench is part of Sectile. `--save` writes benchmarks/results/tr
 """
 
 import argparse
+import collections
 import json
 import math
 import os
@@ -27,6 +28,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROVIDERS = ("triton", "sectile")
+#: The stages in which the assembler runs, the same for both.
+ASSEMBLING = ("cubin", "assemble")
 
 
 # ---- the process that runs programs ------------------------------------------------------------------
@@ -93,6 +96,27 @@ def run_performance(name, is_timed):
     return figures
 
 
+class CompileTimes:
+    """Counts kernels that are compiled, and the seconds that this takes without the assembler."""
+
+    def __init__(self):
+        import triton
+
+        self.take()
+        triton.knobs.compilation.listener = self.listen
+
+    def listen(self, src, metadata, metadata_group, times, cache_hit):
+        if not cache_hit:
+            stages = [time for stage, time in times.lowering_stages if stage not in ASSEMBLING]
+            self.seconds += 1e-6 * (times.ir_initialization + sum(stages))
+            self.kernels += 1
+
+    def take(self):
+        taken = {"kernels": getattr(self, "kernels", 0), "compiling": getattr(self, "seconds", 0.0)}
+        self.kernels, self.seconds = 0, 0.0
+        return taken
+
+
 def work(provider, folder):
     """Answers requests ("test NAME", "warm NAME", "time NAME"), one a line, by a line of JSON each."""
     import contextlib
@@ -100,15 +124,17 @@ def work(provider, folder):
 
     folder = pathlib.Path(folder)
     sys.path[:0] = [str(folder), str(folder / "scripts")]
+    compiled = CompileTimes()
     for line in sys.stdin:
         what, name = line.split()
+        compiled.take()
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 if what == "test":
                     run_test(folder / "tests" / f"{name}.py", folder / f"{name}.{provider}.pt")
                     answer = {}
                 else:
-                    answer = run_performance(name, what == "time")
+                    answer = run_performance(name, what == "time") | compiled.take()
         except BaseException as error:
             answer = {"error": f"{type(error).__name__}: {error}"[:200].replace("\n", " ")}
         print("answer " + json.dumps(answer), file=sys.__stdout__, flush=True)
@@ -255,7 +281,8 @@ def main():
     names = arguments.names or names
     outcomes = compile_all(names, folder, arguments.tests, until)
 
-    notes, rows, firsts = [], [], {provider: 0.0 for provider in PROVIDERS}
+    notes, rows = [], []
+    sums = {provider: collections.Counter() for provider in PROVIDERS}
     for name in names if arguments.tests else ():
         errors = [outcomes.get((p, "test", name), {}).get("error", "") for p in PROVIDERS]
         if any(errors):
@@ -275,7 +302,10 @@ def main():
             notes.append(f"{name}: Triton: {both[0][:100]}; Sectile: {both[1][:100]}")
             continue
         for provider in PROVIDERS:
-            firsts[provider] += outcomes.get((provider, "warm", name), {}).get("first", 0.0)
+            first = outcomes.get((provider, "warm", name), {})
+            sums[provider].update(
+                {what: first.get(what, 0) for what in ("first", "kernels", "compiling")}
+            )
         rows.append((theirs["milliseconds"] / ours["milliseconds"], name, theirs, ours))
         print(f"  {rows[-1][0]:6.2f}x  {name}", flush=True)
     rows.sort(key=lambda row: row[0])
@@ -284,7 +314,13 @@ def main():
     card = torch.cuda.get_device_name().split()[-1]
     text = f"# TritonBench_G\n\n`./dev bench tritonbench --repository TritonBench --save` on NVIDIA {card}, torch {torch.__version__}.\n"
     text += f"{len(rows)} of {len(names)} programs run with both: geometric mean {mean:.2f} of Triton's speed, {slower} below 0.97.\n"
-    text += f"First calls, tuning included: Triton {firsts['triton']:.0f} s, Sectile {firsts['sectile']:.0f} s.\n\n"
+    of_triton, of_sectile = (sums[provider] for provider in PROVIDERS)
+    text += f"First calls, tuning included: Triton {of_triton['first']:.0f} s, Sectile {of_sectile['first']:.0f} s.\n"
+    text += "Compiling in them, summed up, without the assembler: " + ", ".join(
+        f"{name} {each['compiling']:.0f} s for {each['kernels']} kernels"
+        for name, each in (("Triton", of_triton), ("Sectile", of_sectile))
+    )
+    text += f", {of_sectile['compiling'] / max(of_triton['compiling'], 1e-9):.2f}x.\n\n"
     text += "| program | Triton, ms | Sectile, ms | x |\n|---|---|---|---|\n"
     for ratio, name, theirs, ours in rows:
         text += f"| {name} | {theirs['milliseconds']:.4f} | {ours['milliseconds']:.4f} | {ratio:.2f} |\n"
