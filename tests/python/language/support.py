@@ -1,5 +1,7 @@
 """Random operands, float64 references and tolerances for the tests of the language."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 
@@ -64,3 +66,12 @@ def assert_close(got, expected, name, ulps=1, scale=None):
     np.testing.assert_array_less(
         np.abs(got.astype(np.float64) - expected), bound + 2 * smallest * np.maximum(ulps, 1)
     )
+
+
+def without_names(text):
+    """Tile IR with numbers for the arguments' names, which kernels in C++ and in Python choose themselves."""
+    text = re.sub(r'tile\.name = "[^"]*"', "tile.name", text)
+    parameters = text[text.index("@") : text.index("{tile.kernel}")]
+    for number, name in enumerate(re.findall(r"%([\w$.-]+): ", parameters)):
+        text = re.sub(rf"%{re.escape(name)}(?![\w$.-])", f"%arg{number}", text)
+    return text

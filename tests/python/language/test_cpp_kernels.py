@@ -11,6 +11,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from support import without_names
 
 import sectile as st
 import sectile._native as native
@@ -155,10 +156,6 @@ def in_cpp(tmp_path_factory):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return {path.name.split(".")[0]: path.read_text() for path in (folder / "ir").iterdir()}
-
-
-def without_names(text):
-    return re.sub(r'tile\.name = "[\w.\[\]]+"', "tile.name", text)
 
 
 @pytest.mark.parametrize("name", KERNELS)

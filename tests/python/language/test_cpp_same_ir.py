@@ -7,12 +7,12 @@ none.
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
 import pytest
 from launch_on_device import why_not
+from support import without_names
 
 import sectile._native as native
 
@@ -30,10 +30,7 @@ def tile_ir(command, folder, place):
     subprocess.run(
         [*command, "--quick"], env=environment, check=True, capture_output=True, timeout=120
     )
-    return {
-        path.name: re.sub(r'tile\.name = "\w+"', "tile.name", path.read_text())
-        for path in folder.iterdir()
-    }
+    return {path.name: without_names(path.read_text()) for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("place", ["cpu", "cuda"])
