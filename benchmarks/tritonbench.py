@@ -102,7 +102,7 @@ class CompileTimes:
     def __init__(self):
         import triton
 
-        self.take()
+        self.kernels, self.seconds = 0, 0.0
         triton.knobs.compilation.listener = self.listen
 
     def listen(self, src, metadata, metadata_group, times, cache_hit):
@@ -112,7 +112,8 @@ class CompileTimes:
             self.kernels += 1
 
     def take(self):
-        taken = {"kernels": getattr(self, "kernels", 0), "compiling": getattr(self, "seconds", 0.0)}
+        """Returns the sums, which begin anew."""
+        taken = {"kernels": self.kernels, "compiling": self.seconds}
         self.kernels, self.seconds = 0, 0.0
         return taken
 

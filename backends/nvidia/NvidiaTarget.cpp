@@ -6,11 +6,6 @@ using namespace mlir;
 
 namespace sectile::nvidia {
 
-/// The cache looks one line up in a cycle, and what is written goes on to memory line by line: f32
-/// tiles of 64x32, stored from fragments (8 lines of 32 bytes each an instruction), took 194 us on
-/// an H200, and 158 by whole lines behind a conversion (`./dev bench nvidia --only tiles`).
-static constexpr optimizer::LineCycles kLineCycles = {.read = 1, .written = 2};
-
 NvidiaTarget::NvidiaTarget(NvidiaArch arch)
     : GpuTarget({.laneCount = 32,
                  .maxThreadsPerBlock = 1024,
@@ -18,7 +13,7 @@ NvidiaTarget::NvidiaTarget(NvidiaArch arch)
                  .maxAccessBytes = 16,
                  .registerWords = 65536,
                  .threadWords = 255,
-                 .lineCycles = kLineCycles}),
+                 .lineCycles = optimizer::kNvidiaLineCycles}),
       architecture(std::move(arch)), mathematics(architecture.capability), products(architecture),
       engine(architecture.ptxVersion), rounding(architecture.capability) {}
 

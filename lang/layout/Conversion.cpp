@@ -139,11 +139,11 @@ bool areShufflesCheaper(const PackedShuffles &packed, const ConversionViews &vie
       views.source.tile->registersPerThread() + views.destination.tile->registersPerThread();
   int64_t accesses = llvm::divideCeil(uint64_t(registers * elementBits), 32u);
   constexpr int64_t kMuchMore = 4;
-  if (views.destination.tile->registersPerThread() <
-      kMuchMore * views.source.tile->registersPerThread())
-    return shuffles <= accesses + 20;
-  if (std::optional<SharedPlan> plan = planForReader(views, elementBits, settings))
-    accesses = int64_t(plan->write.groups.size() + plan->read.groups.size());
+  const bool isMostlySame = views.destination.tile->registersPerThread() >=
+                            kMuchMore * views.source.tile->registersPerThread();
+  if (isMostlySame)
+    if (std::optional<SharedPlan> plan = planForReader(views, elementBits, settings))
+      accesses = int64_t(plan->write.groups.size() + plan->read.groups.size());
   return shuffles <= accesses + 20;
 }
 

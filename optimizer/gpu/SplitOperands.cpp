@@ -149,10 +149,9 @@ private:
         matchPattern(dot.getAcc(), m_AnyZeroFloat()))
       return;
     OpBuilder builder(dot);
+    Value zero = arith::ConstantOp::create(builder, dot.getLoc(), zeroOf(dot.getType()));
     auto apart = cast<DotOp>(builder.clone(*dot));
-    apart.getAccMutable().assign(
-        arith::ConstantOp::create(builder, dot.getLoc(), zeroOf(dot.getType())));
-    apart->moveBefore(dot);
+    apart.getAccMutable().assign(zero);
     replaceBySum(builder, dot, apart);
   }
 };

@@ -47,8 +47,13 @@ bool StagePlan::decide() {
 }
 
 void StagePlan::countAddresses() {
-  if (!given.isEmpty() && stageCount > 2 && !isRoomFor(stageCount) && isRoomFor(stageCount - 1))
-    --stageCount;
+  if (given.isEmpty() || stageCount <= 2 || isRoomFor(stageCount) || !isRoomFor(stageCount - 1))
+    return;
+  --stageCount;
+  addRemark(assumed.remarks, loop.getLoc(), "hint",
+            "num_stages=" + std::to_string(askedStages) +
+                ": the round in which addresses are loaded is one of them, as there is no room for "
+                "as many in shared memory");
 }
 
 void StagePlan::leaveRoom() {
@@ -62,13 +67,13 @@ void StagePlan::leaveRoom() {
   int64_t fewer = stageCount;
   while (fewer > 2 && programs(fewer) < 2 && underWay(fewer - 1) >= underWay(stageCount))
     --fewer;
-  if (programs(fewer) > programs(stageCount))
-    stageCount = fewer;
-  if (stageCount < askedStages)
-    addRemark(assumed.remarks, loop.getLoc(), "hint",
-              "num_stages=" + std::to_string(askedStages) + ": with " + std::to_string(stageCount) +
-                  " a multiprocessor has room for " + std::to_string(programs(stageCount)) +
-                  " programs");
+  if (programs(fewer) <= programs(stageCount))
+    return;
+  stageCount = fewer;
+  addRemark(assumed.remarks, loop.getLoc(), "hint",
+            "num_stages=" + std::to_string(askedStages) + ": with " + std::to_string(stageCount) +
+                " a multiprocessor has room for " + std::to_string(programs(stageCount)) +
+                " programs");
 }
 
 void StagePlan::keepProductInFlight() {

@@ -75,7 +75,7 @@ SimulatedTarget::SimulatedTarget(unsigned lanes, SimulatedAbilities abilities,
                  .threadWords = 255,
                  .lineCycles = llvm::StringRef(abilities.chip).starts_with("gfx")
                                    ? optimizer::LineCycles{}
-                                   : optimizer::LineCycles{.read = 1, .written = 2}}),
+                                   : optimizer::kNvidiaLineCycles}),
       mathTarget(std::make_unique<backends::MathTarget>(backends::ArithmeticFeatures::gpu())),
       abilities(abilities), products(simulatedProducts(abilities)),
       copies(simulatedCopies(*this, abilities.copiesOfWarps)), banks(std::move(banks)) {}

@@ -296,5 +296,8 @@ def test_loaded_addresses_are_a_stage_where_room_is_short(asked, copied):
         with pytest.raises(st.OutOfResources, match="shared memory"):
             compiled()
         return
-    stages = [r["numbers"].get("stages") for r in compiled().remarks if r["kind"] == "pipelined"]
+    remarks = compiled().remarks
+    stages = [r["numbers"].get("stages") for r in remarks if r["kind"] == "pipelined"]
     assert stages.count(copied) == 2, stages
+    told = [r for r in remarks if f"num_stages={asked}: the round in which addresses" in r["text"]]
+    assert len(told) == (asked > copied)
