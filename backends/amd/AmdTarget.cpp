@@ -262,6 +262,11 @@ void AmdTarget::scheduleBarrier(llvm::IRBuilderBase &b) const {
   b.CreateIntrinsic(b.getVoidTy(), id::amdgcn_sched_barrier, {b.getInt32(kNothingPasses)});
 }
 
+void AmdTarget::failAssertion(llvm::IRBuilderBase &b, llvm::StringRef,
+                              const lang::SourcePlace &) const {
+  b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::trap, {});
+}
+
 V AmdTarget::anyThread(llvm::IRBuilderBase &b, V truth, unsigned threads, V scratch, V team) const {
   auto *lanes = b.getIntNTy(laneCount);
   V any = b.CreateICmpNE(b.CreateIntrinsic(id::amdgcn_ballot, {lanes}, {truth}),

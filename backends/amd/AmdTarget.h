@@ -66,6 +66,9 @@ public:
   /// Empty text that may access all memory: LLVM moves no access across it. No instruction.
   static void keepAccessesInOrder(llvm::IRBuilderBase &b);
   void scheduleBarrier(llvm::IRBuilderBase &builder) const override;
+  /// By a trap, which has no text.
+  void failAssertion(llvm::IRBuilderBase &b, llvm::StringRef message,
+                     const lang::SourcePlace &place) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          llvm::Value *scratch, llvm::Value *barrier) const override;
   /// A word for each wave's answer.

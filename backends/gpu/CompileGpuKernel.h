@@ -46,7 +46,7 @@ int32_t warpsOfAllBlocks(const backends::CompileOptions &options, const GpuTarge
 /// Whether such a compile may leave copies to an engine. A kernel that can stop half way must not:
 /// nobody would wait for what is under way.
 inline bool takesTensorCopies(const backends::CompileOptions &options) {
-  return !options.pointersOnly && !options.debug && !options.checkBounds;
+  return !options.pointersOnly && !options.reportsAssertions() && !options.checkBounds;
 }
 
 /// What the passes may count on: the one place where abilities of a target become facts of a shape.

@@ -6,6 +6,7 @@
 #include "backends/gpu/GpuEmitter.h"
 #include "backends/gpu/ScratchBytes.h"
 #include "backends/plain/DeviceAbi.h"
+#include "lang/tile/SourcePlace.h"
 
 #include "llvm/IR/MDBuilder.h"
 
@@ -168,6 +169,16 @@ LogicalResult GpuEmitter::emitAssert(AssertOp op) {
             builder.CreateOr(isWrong, both(builder.CreateNot(values[reg]), isInside(layout, reg)));
   } else {
     isWrong = builder.CreateNot(scalar(condition));
+  }
+  if (options.fatalAsserts) {
+    llvm::BasicBlock *fails = newBlock("fails"), *rest = newBlock("goes.on");
+    builder.CreateCondBr(isWrong, fails, rest,
+                         llvm::MDBuilder(builder.getContext()).createUnlikelyBranchWeights());
+    builder.SetInsertPoint(fails);
+    target.failAssertion(builder, op.getMessage(), lang::sourcePlaceOf(op.getLoc()));
+    builder.CreateUnreachable();
+    builder.SetInsertPoint(rest);
+    return success(!hasFailed);
   }
   unsigned site = addTrapSite(image, op, backends::TrapSite::Kind::Assertion, {}, op.getMessage());
   returnIf(anyThread(isWrong),

@@ -12,6 +12,7 @@
 #include "backends/gpu/GpuAbilities.h"
 #include "backends/plain/CompileOptions.h"
 #include "lang/layout/SharedBanks.h"
+#include "lang/tile/SourcePlace.h"
 #include "lang/tile/TileDialect.h"
 #include "optimizer/gpu/GpuShape.h"
 
@@ -121,6 +122,10 @@ public:
   /// one vote may follow another at once.
   virtual llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                                  llvm::Value *scratch, llvm::Value *barrier = nullptr) const = 0;
+  /// Ends the device's context, from any thread, for an assertion that does not hold; what follows
+  /// in this block of code is not reached.
+  virtual void failAssertion(llvm::IRBuilderBase &builder, llvm::StringRef message,
+                             const lang::SourcePlace &place) const = 0;
   /// Bytes of shared memory that votes of so many warps take, all of them the same.
   virtual int64_t voteBytes(int64_t warps) const = 0;
   virtual layout::SharedBanks sharedBanks() const = 0;

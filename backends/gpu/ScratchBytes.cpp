@@ -45,7 +45,7 @@ static int64_t printScratchBytes(PrintOp) {
 bool isVotedOn(Operation *op, const backends::CompileOptions &options) {
   if (isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp, GatherOp>(op))
     return options.checkBounds;
-  return isa<AssertOp>(op) && options.debug;
+  return isa<AssertOp>(op) && options.reportsAssertions();
 }
 
 int64_t voteBytes(func::FuncOp function, const GpuTarget &target,

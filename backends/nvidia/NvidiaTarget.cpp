@@ -1,6 +1,7 @@
 #include "backends/nvidia/NvidiaTarget.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -143,6 +144,28 @@ void NvidiaTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::
   else
     builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count, {},
                             {barrier, builder.getInt32(threads)});
+}
+
+void NvidiaTarget::failAssertion(llvm::IRBuilderBase &builder, llvm::StringRef message,
+                                 const lang::SourcePlace &place) const {
+  llvm::Module &module = *builder.GetInsertBlock()->getModule();
+  auto text = [&](llvm::StringRef content) {
+    return builder.CreateAddrSpaceCast(
+        builder.CreateGlobalString(content, "assertion", gpu::kGlobalSpace, &module),
+        builder.getPtrTy());
+  };
+  auto *type =
+      llvm::FunctionType::get(builder.getVoidTy(),
+                              {builder.getPtrTy(), builder.getPtrTy(), builder.getInt32Ty(),
+                               builder.getPtrTy(), builder.getInt64Ty()},
+                              /*isVarArg=*/false);
+  llvm::FunctionCallee fail = module.getOrInsertFunction("__assertfail", type);
+  cast<llvm::Function>(fail.getCallee())->setDoesNotReturn();
+  // Code is found wherever its source lies, so it knows the file by its own name alone.
+  constexpr uint64_t kBytesOfCharacter = 1;
+  builder.CreateCall(fail, {text(message), text(llvm::sys::path::filename(place.file)),
+                            builder.getInt32(place.line), text(place.function),
+                            builder.getInt64(kBytesOfCharacter)});
 }
 
 llvm::Value *NvidiaTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,

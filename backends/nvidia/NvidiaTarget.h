@@ -40,6 +40,10 @@ public:
                llvm::Value *barrier) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          llvm::Value *scratch, llvm::Value *barrier) const override;
+  /// By CUDA's own `assert`, whose text the driver prints (`__assertfail`, NVIDIA's PTX writer's
+  /// guide).
+  void failAssertion(llvm::IRBuilderBase &builder, llvm::StringRef message,
+                     const lang::SourcePlace &place) const override;
   int64_t voteBytes(int64_t warps) const override { return 0; }
   layout::SharedBanks sharedBanks() const override { return {}; }
   bool takesAssembly() const override { return true; }

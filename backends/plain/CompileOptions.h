@@ -62,10 +62,15 @@ struct KernelOptions {
   /// such options have a word of their own.
   std::string problem() const;
 
-  /// Makes options equal that ask for the same: without `debug` overflow is not checked anyway, and
-  /// where numbers are strict or reproducible nothing is fused.
+  /// Whether a failed assertion stops its program, which reports it; else it ends the device's
+  /// context, or is not looked at.
+  constexpr bool reportsAssertions() const { return debug && !fatalAsserts; }
+
+  /// Makes options equal that ask for the same: without `debug` nothing is asserted, overflow is
+  /// not checked anyway, and where numbers are strict or reproducible nothing is fused.
   constexpr void normalize() {
     sanitizeOverflow |= !debug;
+    fatalAsserts &= debug;
     enableFpFusion &= numerics == Numerics::Default;
   }
 
@@ -73,6 +78,8 @@ struct KernelOptions {
   constexpr void normalizeFor(std::string_view backend) {
     if (backend != "hip")
       wavesPerUnit = matrixExtent = 0;
+    if (backend == "cpu")
+      fatalAsserts = false;
   }
 
   /// Whether each choice is one of its words, as it is unless the bytes came from elsewhere.

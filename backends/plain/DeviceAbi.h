@@ -28,7 +28,9 @@
 // out. All threads of a program agree before they leave (a barrier that votes): none is left behind
 // at a barrier or in a shuffle. Every program looks at `stop` first (a volatile load by one thread)
 // and returns where it is set, and looks again in every round of a `while` loop, which may wait for
-// a program that has ended. `trap;` is never used: it would take the device from the whole process.
+// a program that has ended. `trap;` is not used: it would take the device from the whole process,
+// as assertions do that are asked to be fatal (CompileOptions::fatalAsserts), which report nothing
+// here.
 //
 // A print: one thread adds the record's size to `cursor` (atom.add, which gives the record's
 // place). If place + size <= capacity it writes the RecordHeader there, and all threads of the

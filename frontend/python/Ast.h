@@ -80,6 +80,12 @@ inline bool isConstexprAnnotation(const Expr &annotation) {
          (*text == "constexpr" || text->ends_with(".constexpr"));
 }
 
+/// Whether this is `...`: between the brackets of a tile all dimensions that are not named, alone a
+/// `pass`.
+inline bool isEllipsis(const Expr &part) {
+  return part.kind == ExprKind::Unsupported && part.text == "...";
+}
+
 enum class StmtKind {
   Expression,      // value
   Assign,          // targets = value; several targets for a = b = c

@@ -93,8 +93,8 @@ Evaluator::Result Evaluator::evaluateAttribute(const Expr &expr) {
       bool isTile = !value->type.isScalar();
       if (expr.text == "scalar" || (expr.text == "element_ty" && isTile))
         return Operand(Constant{value->type.dtype});
-      if (expr.text == "shape")
-        return attributeOfValue(*value, "shape", expr);
+      if (expr.text == "shape" || expr.text == "numel")
+        return attributeOfValue(*value, expr.text, expr);
       return attributeOfDType(value->type.dtype, expr.text, expr);
     }
     Result type = attributeOf(*object, "type", base);
@@ -261,11 +261,6 @@ Evaluator::Result Evaluator::evaluateSubscript(const Expr &expr) {
                  answer.error.empty() ? object->kindName() + " cannot be indexed" : answer.error,
                  answer.help);
   return Operand(std::move(*answer.value));
-}
-
-/// Whether this is `...`, which means something between the brackets of a tile only.
-static bool isEllipsis(const Expr &part) {
-  return part.kind == ExprKind::Unsupported && part.text == "...";
 }
 
 bool Evaluator::isShapeOfScalar(const Expr &expr) {

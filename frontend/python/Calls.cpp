@@ -158,8 +158,20 @@ Evaluator::Result Evaluator::callMethod(const Operand &object, const Expr &expr)
       return error(expr.position, describeOperand(*attribute) + " cannot be called",
                    "x." + name + " is no method: leave out the parentheses");
     }
-    arguments->positional.insert(arguments->positional.begin(), object);
-    return callLanguage(info->name, std::move(*arguments), expr);
+    const DType dtype = value->type.dtype;
+    if (!info->methodTakesHalves || !dtype.isFloat() || dtype.bits() != 16) {
+      arguments->positional.insert(arguments->positional.begin(), object);
+      return callLanguage(info->name, std::move(*arguments), expr);
+    }
+    mlir::FailureOr<Value> wide = sema.cast(*value, DType::scalar(ScalarKind::Float32));
+    if (mlir::failed(wide))
+      return mlir::failure();
+    arguments->positional.insert(arguments->positional.begin(), Operand(*wide));
+    Result result = callLanguage(info->name, std::move(*arguments), expr);
+    if (mlir::failed(result) || !result->value())
+      return result;
+    mlir::FailureOr<Value> rounded = sema.cast(*result->value(), dtype);
+    return mlir::failed(rounded) ? Result(mlir::failure()) : Result(Operand(*rounded));
   }
   // desc.load(...): the language's classes have methods.
   if (TupleClassRef tupleClass = tupleClassOf(object))

@@ -12,7 +12,7 @@ namespace {
 
 /// Deeper syntax than this is refused, so that neither this evaluator nor any pass over the nested
 /// regions can run out of stack.
-constexpr int kDeepestNesting = 200;
+constexpr int kDeepestNesting = 450;
 /// The same over all functions inlined into each other.
 constexpr int kDeepestTotal = 600;
 /// Expressions and statements evaluated per kernel, unrolled loops included.

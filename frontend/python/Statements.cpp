@@ -47,6 +47,8 @@ Exit Evaluator::evaluateStatement(const Stmt &stmt, bool hasRest, Rest rest, boo
 
   switch (stmt.kind) {
   case StmtKind::Expression:
+    if (isEllipsis(*stmt.value)) // a lone "..." is a pass
+      break;
     unusedCall = stmt.value.get();
     withoutExit(evaluate(*stmt.value));
     break;

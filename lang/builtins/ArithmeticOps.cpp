@@ -147,7 +147,9 @@ FailureOr<Operand> floatDivide(Arguments &args, bool isCorrectlyRounded) {
   if (failed(given))
     return failure();
   const Value &x = (*given)[0], &y = (*given)[1];
-  if (!x.type.dtype.isFloat() || !y.type.dtype.isFloat())
+  // Of the correctly rounded one, as in Triton, one side may be an integer.
+  auto isFloat = [](const Value &side) { return side.type.dtype.isFloat(); };
+  if (isCorrectlyRounded ? !isFloat(x) && !isFloat(y) : !isFloat(x) || !isFloat(y))
     return args.error("floating-point numbers expected, found " + args.sema.nameOf(x.type) +
                           " and " + args.sema.nameOf(y.type),
                       "cast the integer side, for example with " +
@@ -155,8 +157,13 @@ FailureOr<Operand> floatDivide(Arguments &args, bool isCorrectlyRounded) {
   auto both = sema.unify(x, y, args.operation, /*isDivision=*/true);
   if (failed(both))
     return failure();
-  if (!isCorrectlyRounded)
-    return sema.binary(BinaryOperator::Divide, both->first, both->second);
+  if (!isCorrectlyRounded) {
+    FailureOr<Value> quotient = sema.arithmetic(BinaryOperator::Divide, both->first, both->second);
+    // Triton's has the operands' own dtype where they are alike.
+    if (succeeded(quotient) && x.type.dtype == y.type.dtype)
+      quotient = sema.cast(*quotient, x.type.dtype);
+    return failed(quotient) ? FailureOr<Operand>(failure()) : Operand(*quotient);
+  }
   if (both->first.type.dtype.isFp8())
     return args.error("not defined for " + args.sema.nameOf(both->first.type),
                       "cast with " + sema.words.cast(DType::scalar(ScalarKind::Float32)));

@@ -56,7 +56,7 @@ private:
 };
 
 using BuildFunction = std::function<mlir::FailureOr<Operand>(Arguments &)>;
-enum MethodKind { kFunction, kMethod };
+enum MethodKind { kFunction, kMethod, kMethodOfHalves };
 
 class BuiltinTable {
 public:

@@ -37,7 +37,8 @@ void BuiltinTable::add(StringRef signature, BuildFunction build, MethodKind kind
   auto [name, rest] = signature.split('(');
   entry.info.name = name.str();
   entry.info.signature = signature.str();
-  entry.info.isMethod = kind == kMethod;
+  entry.info.isMethod = kind != kFunction;
+  entry.info.methodTakesHalves = kind == kMethodOfHalves;
   entry.build = std::move(build);
   SmallVector<StringRef> parameters;
   rest.drop_back().split(parameters, ", ", -1, /*KeepEmpty=*/false);

@@ -21,6 +21,9 @@ struct BuiltinInfo {
   std::string signature;               // "load(pointer, mask=None, ...)", as in messages
   /// May be written x.name(...): the value is the first argument.
   bool isMethod = false;
+  /// As a method it takes fp16 and bf16, too: it is computed in fp32, and the result rounded. (The
+  /// function refuses them, as Triton's does, whose check is the function's alone.)
+  bool methodTakesHalves = false;
 };
 
 /// "int32[constexpr[128]]", "pointer<fp32>[]": how Triton's static_print shows a value.

@@ -178,7 +178,7 @@ void addMathOps(BuiltinTable &table) {
                       {"ceil", exact<math::CeilOp>, exact<math::CeilOp>},
                       {"sqrt_rn", exact<math::SqrtOp>, exact<math::SqrtOp>}};
   for (auto [name, plain, inLibdevice] : inBoth) {
-    addUnary(table, name, plain, kMethod);
+    addUnary(table, name, plain, kMethodOfHalves);
     addUnary(table, std::string("libdevice.") + name, inLibdevice, kFunction);
   }
 }

@@ -494,12 +494,13 @@ FailureOr<Operand> softmax(Arguments &args) {
   FailureOr<Value> x = args.tile(0);
   if (failed(x))
     return failure();
+  // As Triton's, whose maximum of halves is fp32.
+  if (x->type.dtype.isFloat() && x->type.dtype.bits() == 16)
+    x = sema.cast(*x, DType::scalar(ScalarKind::Float32));
   if (!x->type.dtype.isFloat() || x->type.dtype.bits() < 32)
-    return args.error(args.sema.nameOf(DType::scalar(ScalarKind::Float32)) + " or " +
-                          args.sema.nameOf(DType::scalar(ScalarKind::Float64)) +
-                          " expected, found " + args.sema.nameOf(x->type),
-                      "cast first, for example with " +
-                          sema.words.cast(DType::scalar(ScalarKind::Float32), "x"));
+    return args.error(
+        "floating-point numbers of 16, 32 or 64 bits expected, found " + args.sema.nameOf(x->type),
+        "cast first, for example with " + sema.words.cast(DType::scalar(ScalarKind::Float32), "x"));
   FailureOr<int64_t> axis =
       args.isNone(1) ? FailureOr<int64_t>(0) : args.axis(1, x->type.shape.size());
   if (failed(axis))

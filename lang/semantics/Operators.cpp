@@ -251,6 +251,18 @@ FailureOr<Value> Semantics::arithmetic(BinaryOperator op, const Operand &lhs, co
                      : remedy + "; read its elements first, with " + words.operation("load"));
   }
 
+  if (isComparison(op) && (lhs.constant() || rhs.constant())) {
+    const bool isLeft = lhs.constant();
+    FailureOr<Operand> literal =
+        comparedLiteral(*(isLeft ? lhs : rhs).constant(), dtypeOf(isLeft ? rhs : lhs));
+    if (failed(literal))
+      return failure();
+    auto both = isLeft ? unify(*literal, rhs, name) : unify(lhs, *literal, name);
+    if (failed(both))
+      return failure();
+    return compare(op, both->first, both->second);
+  }
+
   bool isDivision = op == BinaryOperator::Divide || isIntegerDivision(op);
   // Shifts follow the signedness that the shifted side had before promotion.
   DType shifted = lhs.value() ? dtypeOf(lhs) : dtypeOf(rhs);

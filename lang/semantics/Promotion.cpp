@@ -27,31 +27,6 @@ DType promoteIntegers(DType lhs, DType rhs) {
   return rhs.bits() >= lhs.bits() ? rhs : lhs;
 }
 
-/// A literal's dtype next to a value: the one that toValue() would give it.
-std::optional<DType> literalDType(const Constant &number) {
-  if (number.is<bool>())
-    return DType::scalar(ScalarKind::Int1);
-  if (auto *real = number.as<double>()) {
-    double magnitude = std::fabs(*real);
-    bool fits = !(magnitude > 0x1.fffffep127 && !std::isinf(magnitude)) &&
-                !(magnitude > 0 && magnitude < 0x1p-126);
-    return DType::scalar(fits ? ScalarKind::Float32 : ScalarKind::Float64);
-  }
-  auto *integer = number.as<Int>();
-  if (!integer)
-    return std::nullopt;
-  Int one = 1, value = *integer;
-  if (value >= -(one << 31) && value < one << 31)
-    return DType::scalar(ScalarKind::Int32);
-  if (value >= 0 && value < one << 32)
-    return DType::scalar(ScalarKind::UInt32);
-  if (value >= -(one << 63) && value < one << 63)
-    return DType::scalar(ScalarKind::Int64);
-  if (value >= 0 && value < one << 64)
-    return DType::scalar(ScalarKind::UInt64);
-  return std::nullopt;
-}
-
 /// The common shape, ranks padded on the left; none if the extents do not fit.
 std::optional<SmallVector<int64_t, 4>> commonShape(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
   SmallVector<int64_t, 4> shape(std::max(lhs.size(), rhs.size()));
@@ -200,6 +175,21 @@ FailureOr<std::pair<Value, Value>> Semantics::broadcast(const Value &lhs, const 
   if (failed(right))
     return failure();
   return std::make_pair(*left, *right);
+}
+
+FailureOr<Operand> Semantics::comparedLiteral(const Constant &number, DType beside) {
+  std::optional<DType> own = literalDType(number);
+  if (!own || beside.isPointer || (beside.isFp8() && number.is<Int>()))
+    return Operand(number); // promote() reports it, or rounds it
+  Constant rounded = number;
+  if (*own == kFloat32)
+    rounded = Constant(double(float(*number.as<double>())));
+  if (kindRank(*own) > kindRank(beside) || holdsExactly(beside, rounded))
+    return Operand(rounded);
+  FailureOr<Value> typed = toValue(Operand(rounded));
+  if (failed(typed))
+    return failure();
+  return Operand(*typed);
 }
 
 FailureOr<std::pair<Value, Value>> Semantics::unify(const Operand &lhs, const Operand &rhs,

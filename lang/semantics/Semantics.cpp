@@ -189,6 +189,36 @@ bool fitsDType(const Constant &number, DType dtype) {
   return value >= low && value <= high;
 }
 
+std::optional<DType> literalDType(const Constant &number) {
+  if (number.is<bool>())
+    return DType::scalar(ScalarKind::Int1);
+  if (auto *real = number.as<double>()) {
+    double magnitude = std::fabs(*real);
+    bool isNormal = magnitude >= 0x1p-126 && magnitude <= 0x1.fffffep127;
+    bool fits = magnitude == 0 || std::isinf(*real) || std::isnan(*real) || isNormal;
+    return DType::scalar(fits ? ScalarKind::Float32 : ScalarKind::Float64);
+  }
+  if (!number.is<Int>())
+    return std::nullopt;
+  for (ScalarKind kind :
+       {ScalarKind::Int32, ScalarKind::UInt32, ScalarKind::Int64, ScalarKind::UInt64})
+    if (fitsDType(number, DType::scalar(kind)))
+      return DType::scalar(kind);
+  return std::nullopt;
+}
+
+bool Semantics::holdsExactly(DType dtype, const Constant &number) {
+  if (!dtype.isFloat())
+    return !number.is<double>() && fitsDType(number, dtype);
+  auto type = dyn_cast<FloatType>(irType(dtype));
+  if (!type) // fp8e4b15
+    return false;
+  APFloat exact = exactFloat(number), held = tile::convertFloat(exact, type);
+  bool losesInfo = false;
+  held.convert(exact.getSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return exact.isNaN() || held.compare(exact) == APFloat::cmpEqual;
+}
+
 LogicalResult Semantics::convertsTo(const Constant &number, DType dtype, StringRef operation) {
   auto reject = [&](const llvm::Twine &why, std::string help = "") {
     return error((operation + ": " + why).str(), std::move(help));
@@ -233,25 +263,8 @@ FailureOr<Value> Semantics::toValue(const Operand &operand, StringRef what) {
   auto *number = operand.constant();
   if (!number || !isNumber(*number))
     return notATile(what, operand);
-  if (number->is<bool>())
-    return constant(*number, DType::scalar(ScalarKind::Int1));
-  if (auto *real = number->as<double>()) {
-    double magnitude = std::fabs(*real);
-    bool isNormal = magnitude >= 0x1p-126 && magnitude <= 0x1.fffffep127;
-    bool fits = magnitude == 0 || std::isinf(*real) || std::isnan(*real) || isNormal;
-    return constant(*number, DType::scalar(fits ? ScalarKind::Float32 : ScalarKind::Float64));
-  }
-  Int value = *number->as<Int>();
-  auto within = [&](Int low, Int high) { return value >= low && value < high; };
-  Int one = 1;
-  if (within(-(one << 31), one << 31))
-    return constant(*number, DType::scalar(ScalarKind::Int32));
-  if (within(0, one << 32))
-    return constant(*number, DType::scalar(ScalarKind::UInt32));
-  if (within(-(one << 63), one << 63))
-    return constant(*number, DType::scalar(ScalarKind::Int64));
-  if (within(0, one << 64))
-    return constant(*number, DType::scalar(ScalarKind::UInt64));
+  if (std::optional<DType> dtype = literalDType(*number))
+    return constant(*number, *dtype);
   return error((what + " " + number->repr() + " does not fit 64 bits").str());
 }
 

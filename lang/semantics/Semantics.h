@@ -146,6 +146,11 @@ public:
   /// The dtype that two operands promote to (lang/README.md, Promotion). `isDivision`: / and %.
   mlir::FailureOr<DType> promote(const Operand &lhs, const Operand &rhs, llvm::StringRef operation,
                                  bool isDivision);
+  /// Returns what a comparison takes for a literal beside a value of `beside`. Other than in
+  /// arithmetic the literal has a dtype of its own there, as Triton's `tensor.__lt__` has it, and
+  /// takes part in the promotion: fp16 is compared with 0.1 in fp32, u32 with -1 as in C. It stays
+  /// a literal where `beside` holds it exactly, since that gives the same truth value.
+  mlir::FailureOr<Operand> comparedLiteral(const Constant &number, DType beside);
   /// promote, cast and broadcast together.
   mlir::FailureOr<std::pair<Value, Value>>
   unify(const Operand &lhs, const Operand &rhs, llvm::StringRef operation, bool isDivision = false);
@@ -155,6 +160,8 @@ public:
   Value splatConstant(const Constant &number, const Type &type);
   /// Whether constant() can make `dtype` of it without loss other than rounding; reports if not.
   mlir::LogicalResult convertsTo(const Constant &number, DType dtype, llvm::StringRef operation);
+  /// Whether constant() makes `dtype` of it without rounding.
+  bool holdsExactly(DType dtype, const Constant &number);
   /// Zero where the dtype is a number, the null address of a pointer's bits otherwise.
   Value zero(const Type &type);
   /// value != 0, as int1; truth values pass through.
@@ -179,6 +186,9 @@ inline constexpr int64_t kMaxElements = int64_t(1) << 24;
 
 /// Whether the number needs at most rounding to become `dtype`: false for 300 as i8 and 1.5 as i32.
 bool fitsDType(const Constant &number, DType dtype);
+/// Returns the dtype that a number has by itself: the first of i32, u32, i64 and u64 that holds an
+/// integer, fp32 or, outside of its normal range, fp64; nothing where there is none.
+std::optional<DType> literalDType(const Constant &number);
 /// "+", "//", "==": as in messages.
 llvm::StringRef spelling(BinaryOperator op);
 /// "128x64", or "scalar" for no extents.

@@ -136,7 +136,34 @@ PyType_Spec launcherSpec = {"sectile._native.Launcher", sizeof(LauncherObject), 
 
 //-- KernelBase -----------------------------------------------------------------------------------
 
+/// Whether the class runs launches by a `run` of its own: a subclass, or JITFunction itself when a
+/// program replaced it. Answers are remembered by the version of a class, which changes with it.
+bool hasOwnRun(PyTypeObject *type) {
+  static PyTypeObject *usual = nullptr;
+  static unsigned version = 0;
+  if (type == usual && version && type->tp_version_tag == version)
+    return false;
+  static PyObject *const run = PyUnicode_InternFromString("run"), *const original =
+                                                                      PyUnicode_InternFromString(
+                                                                          "_own_run");
+  py::object found =
+      py::reinterpret_steal<py::object>(PyObject_GetAttr(reinterpret_cast<PyObject *>(type), run));
+  py::object ours = py::reinterpret_steal<py::object>(
+      PyObject_GetAttr(reinterpret_cast<PyObject *>(type), original));
+  PyErr_Clear();
+  if (found.ptr() != ours.ptr())
+    return true;
+  usual = type;
+  version = type->tp_version_tag;
+  return false;
+}
+
+/// kernel[grid], which is `lambda *a, **k: kernel.run(*a, grid=grid, warmup=False, **k)`, only
+/// faster.
 PyObject *subscriptKernel(PyObject *self, PyObject *grid) {
+  static PyObject *const byRun = PyUnicode_InternFromString("_launch_by_run");
+  if (hasOwnRun(Py_TYPE(self))) [[unlikely]]
+    return PyObject_CallMethodOneArg(self, byRun, grid);
   return makeLauncher(self, grid);
 }
 

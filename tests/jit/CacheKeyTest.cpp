@@ -110,6 +110,7 @@ TEST(CacheKey, EveryInputChangesTheSourceKey) {
       [](Inputs &in) { in.options.dependentLaunch = true; },
       [](Inputs &in) { in.options.debug = true; },
       [](Inputs &in) { in.options.sanitizeOverflow = false; },
+      [](Inputs &in) { in.options.fatalAsserts = true; },
       [](Inputs &in) { in.options.checkBounds = true; },
       [](Inputs &in) { in.options.numerics = backends::Numerics::Strict; },
       [](Inputs &in) { in.options.deviceMemory = true; },

@@ -104,4 +104,19 @@ TEST(CompileOptions, WithoutDebugOverflowIsNotAskedFor) {
   EXPECT_FALSE(options.sanitizeOverflow);
 }
 
+TEST(CompileOptions, FatalAssertionsAreOfGpusAndOfDebug) {
+  KernelOptions options;
+  options.fatalAsserts = true;
+  options.normalize();
+  EXPECT_EQ(options, KernelOptions());
+  options.debug = options.fatalAsserts = true;
+  options.normalize();
+  EXPECT_TRUE(options.fatalAsserts);
+  EXPECT_FALSE(options.reportsAssertions());
+  options.normalizeFor("cuda");
+  EXPECT_TRUE(options.fatalAsserts);
+  options.normalizeFor("cpu");
+  EXPECT_TRUE(options.reportsAssertions());
+}
+
 } // namespace

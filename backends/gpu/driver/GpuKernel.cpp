@@ -434,7 +434,8 @@ LaunchFailure GpuKernel::launchWithRecords(const Loaded &on, const Grid &grid,
     return failure(Kind::Call,
                    image.kernelName + ": a kernel that prints, asserts or checks bounds cannot be "
                                       "captured into a graph",
-                   "capture it without device_print, debug=True and SECTILE_CHECK");
+                   "capture it without device_print, debug=True and SECTILE_CHECK; with "
+                   "fatal_asserts=True assertions can be captured, and end the context");
   GpuResult result = kGpuSuccess;
   size_t rangeWords = hidden & backends::kHiddenRanges ? 2 * image.arguments.size() : 0;
   size_t recordBytes = image.printSites.empty() ? 0 : options->recordBytes.load();

@@ -107,6 +107,9 @@ def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None
     So is ``assert cond, "text"`` in a kernel, which is the same: **without** ``debug=True`` (a launch option, or
     ``SECTILE_DEBUG=1``) a false one passes in silence. `mask` leaves elements out of the check.
 
+    A GPU's launches are waited for then, and cannot be captured into a graph. With ``fatal_asserts=True`` as well they
+    are as usual; an assertion that fails prints its text and ends the process's use of the GPU, as in Triton.
+
     Dtypes: int1, or numbers, which are compared with 0.
 
     Errors: a message that is no constant text; at run time, a `DeviceAssertionError`, with the place and the program.

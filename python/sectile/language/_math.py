@@ -189,7 +189,7 @@ def abs(x: Value) -> tensor:
 def exp(x: Value) -> tensor:
     """e to the power of `x`.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -210,7 +210,7 @@ def exp2(x: Value) -> tensor:
 
     On NVIDIA GPUs fp32 results below 2^-126 are 0, as in Triton, but with ``numerics="strict"``.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -231,7 +231,7 @@ def log(x: Value) -> tensor:
 
     NaN below 0, minus infinity at 0.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -250,7 +250,7 @@ def log(x: Value) -> tensor:
 def log2(x: Value) -> tensor:
     """The logarithm to base 2.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -269,7 +269,7 @@ def log2(x: Value) -> tensor:
 def sqrt(x: Value) -> tensor:
     """The square root. NaN below 0.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -288,7 +288,7 @@ def sqrt(x: Value) -> tensor:
 def sqrt_rn(x: Value) -> tensor:
     """The square root, correctly rounded to nearest.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -307,7 +307,7 @@ def sqrt_rn(x: Value) -> tensor:
 def rsqrt(x: Value) -> tensor:
     """One over the square root.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -326,7 +326,7 @@ def rsqrt(x: Value) -> tensor:
 def sin(x: Value) -> tensor:
     """The sine of an angle in radians.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -345,7 +345,7 @@ def sin(x: Value) -> tensor:
 def cos(x: Value) -> tensor:
     """The cosine of an angle in radians.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -364,7 +364,7 @@ def cos(x: Value) -> tensor:
 def tanh(x: Value) -> tensor:
     """The hyperbolic tangent.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -383,7 +383,7 @@ def tanh(x: Value) -> tensor:
 def erf(x: Value) -> tensor:
     """The error function.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -402,7 +402,7 @@ def erf(x: Value) -> tensor:
 def floor(x: Value) -> tensor:
     """The greatest whole number not above `x`, as a float.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -421,7 +421,7 @@ def floor(x: Value) -> tensor:
 def ceil(x: Value) -> tensor:
     """The least whole number not below `x`, as a float.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -440,7 +440,7 @@ def ceil(x: Value) -> tensor:
 def sigmoid(x: Value) -> tensor:
     """``1 / (1 + exp(-x))``.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
 
     Example:
         @st.jit
@@ -463,7 +463,7 @@ def softmax(
 
     Shapes: that of `x`.
 
-    Dtypes: fp32 and fp64.
+    Dtypes: fp16 and bf16, whose result is fp32, fp32 and fp64.
 
     Errors: another dtype; a `dim` that is no dimension.
 
@@ -503,7 +503,7 @@ def fma(x: Value, y: Value, z: Value) -> tensor:
 def fdiv(x: Value, y: Value, ieee_rounding: bool = False) -> tensor:
     """``x / y`` of floats; `ieee_rounding` asks for the correctly rounded quotient.
 
-    Dtypes: floating point; of fp16 and bf16 the result is fp32.
+    Dtypes: floating point; operands of one dtype give that dtype, others are promoted, fp16 and bf16 to fp32.
 
     Example:
         @st.jit
@@ -522,7 +522,7 @@ def fdiv(x: Value, y: Value, ieee_rounding: bool = False) -> tensor:
 def div_rn(x: Value, y: Value) -> tensor:
     """``x / y``, correctly rounded to nearest.
 
-    Dtypes: fp32 and fp64; fp16 and bf16 are divided in fp32, and the result is fp32.
+    Dtypes: fp32 and fp64; fp16 and bf16 are divided in fp32, and the result is fp32. One side may be an integer.
 
     Example:
         @st.jit

@@ -368,6 +368,10 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
         """As ``self[grid](*args, **kwargs)``; with `warmup` it is compiled and not run."""
         return self._prepare(grid, args, kwargs, warmup)
 
+    #: What ``kernel[grid]`` compares `run` with: where a subclass or a program has another, it is called.
+    _own_run = run
+    _launch_by_run = KernelInterface.__getitem__
+
     def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
         return self[grid].bind(*args, **kwargs)
 

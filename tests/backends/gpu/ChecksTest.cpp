@@ -70,6 +70,16 @@ TEST_P(GpuChecks, a_failed_assertion_stops_its_program_and_later_ones) {
 
   EXPECT_EQ(kernel.sharedBytes, GetParam().votesInSharedMemory ? 2 * 4 : 0);
 
+  SimulatedKernel fatal(text, on({.warps = 2, .debug = true, .fatalAsserts = true}));
+  ASSERT_TRUE(fatal.compiled()) << fatal.diagnostics();
+  EXPECT_EQ(fatal.image.gpu.hiddenParameters, 0);
+  EXPECT_TRUE(fatal.image.trapSites.empty());
+  EXPECT_EQ(fatal.sharedBytes, 0);
+  const std::string problem = fatal.run({8}, {argument(in), argument(out)}).problem;
+  EXPECT_TRUE(llvm::StringRef(problem).starts_with("assertion failed on line ")) << problem;
+  EXPECT_TRUE(llvm::StringRef(problem).ends_with(": too large")) << problem;
+  EXPECT_EQ(fatal.run({3}, {argument(in), argument(out)}).problem, "");
+
   SimulatedKernel released(text, on({.warps = 2}));
   ASSERT_TRUE(released.compiled()) << released.diagnostics();
   EXPECT_EQ(released.image.gpu.hiddenParameters, 0);

@@ -127,7 +127,6 @@ TEST_P(GpuPtx, rearrangements) {
           {32, 5});
 }
 
-/// What reports to the host, in a loop with a reduction.
 TEST_P(GpuPtx, the_assembler_assumes_nothing_of_absolute_values) {
   for (const char *element : {"i8", "i16", "i32", "i64"}) {
     SCOPED_TRACE(element);
@@ -143,6 +142,7 @@ TEST_P(GpuPtx, the_assembler_assumes_nothing_of_absolute_values) {
   }
 }
 
+/// What reports to the host, in a loop with a reduction.
 TEST_P(GpuPtx, prints_assertions_and_checked_accesses_assemble) {
   Shape shape{16, 64};
   std::string type = tileType(shape, "f32");
@@ -169,6 +169,13 @@ TEST_P(GpuPtx, prints_assertions_and_checked_accesses_assemble) {
   check(asserting);
   EXPECT_EQ(count(asserting.ptx()), 4);
   EXPECT_EQ(asserting.count("bar.red.or"), 2) << asserting.ptx();
+  options.fatalAsserts = true;
+  AssembledKernel fatal(text, GetParam(), 4, options);
+  check(fatal);
+  EXPECT_EQ(count(fatal.ptx()), 4); // the print's
+  EXPECT_EQ(fatal.count("bar.red"), 0);
+  EXPECT_GE(fatal.count("__assertfail"), 2) << fatal.ptx();
+  options.fatalAsserts = false;
   options.checkBounds = true;
   AssembledKernel checked(text, GetParam(), 4, options);
   check(checked);

@@ -93,7 +93,8 @@ struct SimulatedOptions {
   int64_t maxSharedBytes = 1 << 20;
   /// Registers that a thread may have; they are counted only to choose how a loop loads.
   int64_t threadWords = 255;
-  bool debug = false, checkBounds = false, dependentLaunch = false, argumentsOverlap = false;
+  bool debug = false, fatalAsserts = false, checkBounds = false, dependentLaunch = false,
+       argumentsOverlap = false;
   /// Blocks of a program, whose warps the one block has.
   int32_t blocks = 1;
   backends::Numerics numerics = backends::Numerics::Default;

@@ -84,33 +84,33 @@ SimulatedKernel::SimulatedKernel(llvm::StringRef text, SimulatedOptions options)
       errors += note.str() + "\n";
     return mlir::success();
   });
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  const bool isLaidOut = text.contains("#tile.layout");
-  optimizer::Options numbers;
-  numbers.exactMath = options.numerics == backends::Numerics::Strict;
-  numbers.fixedOrders = options.numerics == backends::Numerics::Reproducible;
-  numbers.keepsBlocks = options.abilities.tensorCopies && !options.pointersOnly && !options.debug &&
-                        !options.checkBounds;
-  if (!module || (!isLaidOut && mlir::failed(optimizer::optimize(*module, numbers))))
-    return;
-
-  SimulatedTarget target(options.lanes, options.abilities, options.banks);
-  target.maxSharedBytes = options.maxSharedBytes;
-  target.threadWords = options.threadWords;
   backends::CompileContext compile;
   compile.options.warpCount = int32_t(options.warps);
   compile.options.ctaCount = options.blocks;
-  compile.options.warpCount = gpu::warpsOfAllBlocks(compile.options, target);
   compile.options.numerics = options.numerics;
   compile.options.normalize();
   compile.options.stageCount = int32_t(options.stages);
   compile.options.debug = options.debug;
+  compile.options.fatalAsserts = options.fatalAsserts;
   compile.options.checkBounds = options.checkBounds;
   compile.options.dependentLaunch = options.dependentLaunch;
   compile.options.argumentsOverlap = options.argumentsOverlap;
   compile.options.pointersOnly = options.pointersOnly;
   compile.options.largeArrays = options.largeArrays;
   compile.options.persistent = options.persistent;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  const bool isLaidOut = text.contains("#tile.layout");
+  optimizer::Options numbers;
+  numbers.exactMath = options.numerics == backends::Numerics::Strict;
+  numbers.fixedOrders = options.numerics == backends::Numerics::Reproducible;
+  numbers.keepsBlocks = options.abilities.tensorCopies && gpu::takesTensorCopies(compile.options);
+  if (!module || (!isLaidOut && mlir::failed(optimizer::optimize(*module, numbers))))
+    return;
+
+  SimulatedTarget target(options.lanes, options.abilities, options.banks);
+  target.maxSharedBytes = options.maxSharedBytes;
+  target.threadWords = options.threadWords;
+  compile.options.warpCount = gpu::warpsOfAllBlocks(compile.options, target);
   compile.verifyCode = true;
   compile.observe = [&](llvm::StringRef stage, llvm::function_ref<std::string()> print) {
     if (stage == "tile-gpu")

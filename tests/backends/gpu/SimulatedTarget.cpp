@@ -123,6 +123,14 @@ void SimulatedTarget::barrier(llvm::IRBuilderBase &builder, unsigned threads, gp
                      nextSite(*builder.GetInsertBlock()->getModule())});
 }
 
+void SimulatedTarget::failAssertion(llvm::IRBuilderBase &builder, llvm::StringRef message,
+                                    const lang::SourcePlace &place) const {
+  std::string text =
+      "assertion failed on line " + std::to_string(place.line) + ": " + message.str();
+  emitSimulatedCall(builder, SimulatedCall::FailAssertion, builder.getVoidTy(),
+                    {builder.CreateGlobalString(text)});
+}
+
 llvm::Value *SimulatedTarget::anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth,
                                         unsigned threads, llvm::Value *scratch,
                                         llvm::Value *barrier) const {

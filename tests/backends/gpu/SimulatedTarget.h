@@ -10,22 +10,23 @@ namespace sectile::testing {
 
 /// What simulated code calls. One entry per slot of the table, in this order.
 enum class SimulatedCall : unsigned {
-  ThreadIndex,  // () -> i32
-  ProgramIndex, // (i32 axis) -> i32
-  ProgramCount, // (i32 axis) -> i32
-  Exchange,     // (i64 value, i32 source lane, i32 site) -> i64
-  Barrier,      // (i32 threads, i32 orders all memory, i32 barrier, i32 site)
-  AnyThread,    // (i32 truth, i32 threads, i32 barrier, i32 site) -> i32
-  Global,       // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
-  Shared,       // (ptr address, i32 bytes, i32 is written, i32 site)
-  Matrix,       // (ptr fragments, ptr instruction, i32 site)
-  AsyncCopy,    // (ptr shared, ptr global, i32 bytes, i32 of them valid)
-  AsyncCommit,  // ()
-  AsyncWait,    // (i32 pending)
-  LoadMatrices, // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site): 16 or 8 for
-                // reads of sixteen lanes that transpose elements of so many bits
-  Clock,        // () -> i64
-  ProductBegin, // ()
+  ThreadIndex,   // () -> i32
+  ProgramIndex,  // (i32 axis) -> i32
+  ProgramCount,  // (i32 axis) -> i32
+  Exchange,      // (i64 value, i32 source lane, i32 site) -> i64
+  Barrier,       // (i32 threads, i32 orders all memory, i32 barrier, i32 site)
+  AnyThread,     // (i32 truth, i32 threads, i32 barrier, i32 site) -> i32
+  FailAssertion, // (ptr message)
+  Global,        // (ptr address, i32 bytes, i32 is written, i32 predicate, i32 site)
+  Shared,        // (ptr address, i32 bytes, i32 is written, i32 site)
+  Matrix,        // (ptr fragments, ptr instruction, i32 site)
+  AsyncCopy,     // (ptr shared, ptr global, i32 bytes, i32 of them valid)
+  AsyncCommit,   // ()
+  AsyncWait,     // (i32 pending)
+  LoadMatrices,  // (ptr row, i32 matrices, i32 is transposed, ptr words, i32 site): 16 or 8 for
+                 // reads of sixteen lanes that transpose elements of so many bits
+  Clock,         // () -> i64
+  ProductBegin,  // ()
   // (ptr words of sums and of a's registers, ptr instruction, i64 a, i64 b, i64 a's place,
   //  i64 b's place, i32 site): addresses, 0 where registers hold it
   ProductStart,
@@ -96,6 +97,8 @@ public:
                            llvm::Value *source) const override;
   void barrier(llvm::IRBuilderBase &builder, unsigned threads, gpu::Ordered ordered,
                llvm::Value *barrier) const override;
+  void failAssertion(llvm::IRBuilderBase &builder, llvm::StringRef message,
+                     const sectile::lang::SourcePlace &place) const override;
   llvm::Value *anyThread(llvm::IRBuilderBase &builder, llvm::Value *truth, unsigned threads,
                          llvm::Value *scratch, llvm::Value *barrier) const override;
   /// A word for each warp.

@@ -41,19 +41,19 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(threadIndex),   reinterpret_cast<void *>(programIndex),
       reinterpret_cast<void *>(programCount),  reinterpret_cast<void *>(exchange),
       reinterpret_cast<void *>(barrier),       reinterpret_cast<void *>(anyThread),
-      reinterpret_cast<void *>(global),        reinterpret_cast<void *>(shared),
-      reinterpret_cast<void *>(matrix),        reinterpret_cast<void *>(asyncCopy),
-      reinterpret_cast<void *>(asyncCommit),   reinterpret_cast<void *>(asyncWait),
-      reinterpret_cast<void *>(loadMatrices),  reinterpret_cast<void *>(clock),
-      reinterpret_cast<void *>(productBegin),  reinterpret_cast<void *>(productStart),
-      reinterpret_cast<void *>(productCommit), reinterpret_cast<void *>(productWait),
-      reinterpret_cast<void *>(proxyFence),    reinterpret_cast<void *>(barrierInit),
-      reinterpret_cast<void *>(barrierEnd),    reinterpret_cast<void *>(barrierExpect),
-      reinterpret_cast<void *>(barrierArrive), reinterpret_cast<void *>(barrierWait),
-      reinterpret_cast<void *>(tensorCopy),    reinterpret_cast<void *>(tensorStore),
-      reinterpret_cast<void *>(storesCommit),  reinterpret_cast<void *>(storesWait),
-      reinterpret_cast<void *>(mapsClaim),     reinterpret_cast<void *>(mapEdit),
-      reinterpret_cast<void *>(mapsRelease)};
+      reinterpret_cast<void *>(failAssertion), reinterpret_cast<void *>(global),
+      reinterpret_cast<void *>(shared),        reinterpret_cast<void *>(matrix),
+      reinterpret_cast<void *>(asyncCopy),     reinterpret_cast<void *>(asyncCommit),
+      reinterpret_cast<void *>(asyncWait),     reinterpret_cast<void *>(loadMatrices),
+      reinterpret_cast<void *>(clock),         reinterpret_cast<void *>(productBegin),
+      reinterpret_cast<void *>(productStart),  reinterpret_cast<void *>(productCommit),
+      reinterpret_cast<void *>(productWait),   reinterpret_cast<void *>(proxyFence),
+      reinterpret_cast<void *>(barrierInit),   reinterpret_cast<void *>(barrierEnd),
+      reinterpret_cast<void *>(barrierExpect), reinterpret_cast<void *>(barrierArrive),
+      reinterpret_cast<void *>(barrierWait),   reinterpret_cast<void *>(tensorCopy),
+      reinterpret_cast<void *>(tensorStore),   reinterpret_cast<void *>(storesCommit),
+      reinterpret_cast<void *>(storesWait),    reinterpret_cast<void *>(mapsClaim),
+      reinterpret_cast<void *>(mapEdit),       reinterpret_cast<void *>(mapsRelease)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;
@@ -226,6 +226,13 @@ int32_t SimulatedBlock::anyThread(int32_t truth, int32_t meeting, int32_t barrie
   ++thread.barriers;
   current()->wait();
   return thread.result;
+}
+
+void SimulatedBlock::failAssertion(const char *message) {
+  SimulatedBlock &block = *current();
+  block.problem(message);
+  block.threads[block.running].state = State::Done;
+  swapcontext(&block.threads[block.running].context, &block.scheduler);
 }
 
 void SimulatedBlock::global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,

@@ -237,6 +237,7 @@ private:
   static int32_t programCount(int32_t axis);
   static uint64_t exchange(uint64_t value, int32_t source, int32_t site);
   static void barrier(int32_t threads, int32_t ordersAll, int32_t barrier, int32_t site);
+  static void failAssertion(const char *message);
   static int32_t anyThread(int32_t truth, int32_t threads, int32_t barrier, int32_t site);
   static void global(uint64_t address, int32_t bytes, int32_t isWritten, int32_t predicate,
                      int32_t site);

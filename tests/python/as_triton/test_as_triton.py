@@ -573,3 +573,86 @@ def test_tutorial_9_finds_its_peer():
     assert (
         printed == "cublas: expected A (M, K), B (N, K) and C (M, N), got (5, 7), (3, 7), (3, 5)\n"
     )
+
+
+def test_overridden_methods_are_called():
+    """Tools wrap `JITFunction.run` and `Autotuner._bench`, and subclass both: kernel[grid] is what Triton says it is."""
+    assert program("""
+        import numpy as np, triton, triton.language as tl
+        from triton.runtime.jit import JITFunction
+        from triton.runtime.autotuner import Autotuner
+        import linecache
+        text = "def fill(x, B: tl.constexpr):\\n    tl.store(x + tl.program_id(0) * B + tl.arange(0, B), 1.0)\\n"
+        linecache.cache["fill.py"] = (len(text), None, text.splitlines(True), "fill.py")
+        names = {"tl": tl}
+        exec(compile(text, "fill.py", "exec"), names)
+        fill = triton.jit(names["fill"])
+        x, seen = np.zeros(4, np.float32), []
+        fill[(1,)](x, 4)
+        original = JITFunction.run
+        def run(self, *args, grid, warmup, **kwargs):
+            seen.append((self.__name__, grid, warmup))
+            return original(self, *args, grid=grid, warmup=warmup, **kwargs)
+        JITFunction.run = run
+        compiled = fill[(1,)](x, B=4)
+        print(seen, compiled.name)
+        JITFunction.run = original
+        fill[(1,)](x, 4)
+        print(len(seen))
+        class Watched(JITFunction):
+            def run(self, *args, **kwargs):
+                seen.append("subclass")
+                return super().run(*args, **kwargs)
+        Watched(names["fill"])[(1,)](x, 4)
+        print(seen[1:])
+        class Tuner(Autotuner):
+            def prune_configs(self, kwargs):
+                return super().prune_configs(kwargs)[:2]
+            def _bench(self, *args, config, **meta):
+                seen.append(config.kwargs["B"])
+                return [float(config.kwargs["B"])] * 3
+        seen.clear()
+        tuner = Tuner(fill, ["x", "B"], [triton.Config({"B": b}) for b in (4, 2, 1)], [], None, None)
+        tuner[lambda meta: (4 // meta["B"],)](x)
+        print(sorted(seen), tuner.best_config.kwargs)
+        seen.clear()
+        bench = Autotuner._bench
+        def patched(self, *args, config, **meta):
+            seen.append(config.kwargs["B"])
+            return bench(self, *args, config=config, **meta)
+        Autotuner._bench = patched
+        triton.autotune([triton.Config({"B": 4}), triton.Config({"B": 2})], key=[])(fill)[lambda meta: (4 // meta["B"],)](x)
+        print(sorted(seen))
+    """, SECTILE_AUTOTUNE_CACHE="off").splitlines() == [
+        "[('fill', (1,), False)] fill", "1", "['subclass']", "[2, 4] {'B': 2}", "[2, 4]",
+    ]  # fmt: skip
+
+
+def test_what_a_launch_returns_says_what_it_is_for():
+    assert program("""
+        import triton, triton.language as tl, linecache
+        text = "def fill(x, n, B: tl.constexpr):\\n    i = tl.arange(0, B)\\n    tl.device_assert(i < n, 'too long')\\n    tl.store(x + i, 1.0)\\n"
+        linecache.cache["fill.py"] = (len(text), None, text.splitlines(True), "fill.py")
+        names = {"tl": tl}
+        exec(compile(text, "fill.py", "exec"), names)
+        fill = triton.jit(names["fill"])
+        import numpy as np
+        kernel = fill[(1,)](np.zeros(8, np.float32), 8, B=8)
+        print(kernel.metadata.target.backend, kernel.metadata.warp_size, kernel.n_max_threads > 0, kernel.metadata.tmem_size)
+        source = triton.compiler.ASTSource(fill, {"x": "*fp32", "n": "i32", "B": "constexpr"}, {"B": 128})
+        sectile.knobs.compilation.keep_stages = True
+        for target in (triton.backends.compiler.GPUTarget("cuda", 90, 32), triton.backends.compiler.GPUTarget("hip", "gfx942", 64)):
+            made = triton.compile(source, target, {"debug": True})
+            print(made.metadata.target.backend, made.metadata.target.arch, made.metadata.warp_size, made.metadata.hidden_parameters,
+                  "__assertfail" in made.asm.get("ptx", "") or "s_trap 2" in made.asm.get("amdgcn", ""))
+        reported = fill.warmup(triton.runtime.jit.MockTensor(tl.float32), 8, B=128, grid=(1,), debug=True, target="cuda:90")
+        print("__assertfail" in reported.asm["ptx"], reported.metadata.hidden_parameters)
+        from triton.backends.nvidia.compiler import CUDAOptions
+        options = CUDAOptions(num_warps=8)
+        print(options.num_warps, options.num_stages, "bf16x6" in options.allowed_dot_input_precisions)
+        from triton.runtime.jit import serialize_specialization_data
+        print(serialize_specialization_data("fill", {"x": "*fp32"}, {(2,): 128}, {}, options, "key")[:40])
+    """).splitlines() == [
+        "cpu 32 True 0", "cuda 90 32 False True", "hip gfx942 64 False True", "False True", "8 3 True",
+        '{"name": "fill", "signature": {"x": "*fp',
+    ]  # fmt: skip

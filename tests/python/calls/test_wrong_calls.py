@@ -24,7 +24,7 @@ def keyword_only(x, *, n):
 X = np.zeros(64, np.float32)
 PARAMETERS = "\n  help: the parameters are x, out, n, factor, BLOCK"
 OPTIONS = (
-    "; launch options are num_warps, num_stages, num_ctas, maxnreg, check, debug, sanitize_overflow, "
+    "; launch options are num_warps, num_stages, num_ctas, maxnreg, check, debug, sanitize_overflow, fatal_asserts, "
     "enable_fp_fusion, launch_cooperative_grid, launch_pdl, numerics, persistent, waves_per_eu, matrix_instr_nonkdim, arch, "
     "target, stream, extern_libs, ir_override, enable_reflect_ftz, kpack, schedule_hint"
 )

@@ -70,3 +70,47 @@ def test_graphs_capture_launches(torch, is_bound):
         graph.replay()
     torch.cuda.synchronize()
     assert (x == 16).all()
+
+
+@st.jit
+def add_asserting(x, n, limit, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + i, mask=i < n, other=0)
+    tl.device_assert(value < limit, "too large")
+    tl.store(x + i, value + 1, mask=i < n)
+
+
+def test_graphs_hold_fatal_assertions(torch):
+    x = torch.zeros(1000, device="cuda")
+    options = dict(BLOCK=64, debug=True)
+    add_asserting[(16,)](x, 1000, 100.0, **options, fatal_asserts=True)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        add_asserting[(16,)](x, 1000, 100.0, **options, fatal_asserts=True)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert (x == 2).all()
+    with pytest.raises(st.ArgumentError, match="fatal_asserts=True"), torch.cuda.graph(graph):
+        add_asserting[(16,)](x, 1000, 100.0, **options)
+
+
+def test_a_fatal_assertion_says_where_it_is():
+    import subprocess
+    import sys
+
+    program = (
+        "import sys; sys.path[:0] = %r; import torch, sectile; from test_gpu_bound import add_asserting\n"
+        "x = torch.full((100,), 7.0, device='cuda')\n"
+        "add_asserting[(2,)](x, 100, 5.0, BLOCK=64, debug=True, fatal_asserts=True)\n"
+        "print('launched', flush=True)\n"
+        "torch.cuda.synchronize()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program % (sys.path,)], capture_output=True, text=True, timeout=100
+    )
+    assert done.stdout == "launched\n" and done.returncode != 0
+    line = add_asserting.fn.__code__.co_firstlineno + 4
+    assert (
+        f"test_gpu_bound.py:{line}: add_asserting" in done.stderr
+        and "`too large` failed" in done.stderr
+    ), done.stderr

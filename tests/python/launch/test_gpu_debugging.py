@@ -59,6 +59,22 @@ def test_kernels_ask_for_what_they_report_with(target):
         assert not re.search(r"^\s*trap;", ptx, re.M)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_fatal_assertions_are_the_drivers_own(target):
+    ptx = compiled(scale, target, debug=True, fatal_asserts=True).asm["ptx"]
+    assert parameters(ptx) == ["u64", "u64", "u32"] and "bar.red" not in ptx
+    assert assemble(ptx)[0] == ""
+    # Its text, its file without a folder, its line and its function.
+    texts = re.findall(r"assertion\w*\[\d+\] = \{([\d, ]+)\}", ptx)
+    said = [bytes(map(int, text.split(","))).rstrip(b"\0").decode() for text in texts]
+    assert {"negative", os.path.basename(__file__), "scale"} <= set(said), said
+    line = scale.fn.__code__.co_firstlineno + 4
+    assert re.search(rf"\b{line};?$", ptx, re.M), ptx
+    # Without debug there is nothing to assert.
+    plain = compiled(scale, target, fatal_asserts=True)
+    assert "__assertfail" not in plain.asm["ptx"]
+
+
 @st.jit
 def wait(flag, n):
     tl.device_assert(n == 0, "none")

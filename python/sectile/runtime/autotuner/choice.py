@@ -60,6 +60,8 @@ class Choice:
         tuner = self.tuner
         texts = [identity.stable_text(part) for part in self.key[:-1]]
         method = "" if tuner._do_bench is None else identity.stable_text(tuner._do_bench)
+        if tuner._measures_by_itself and tuner._do_bench is None:
+            method = identity.stable_text(type(tuner)._bench)
         parts = [
             str(FORMAT), identity.kernel_digest(tuner), _native.build_id(), self.device.text,
             identity.environment(), method or "", *(text or repr(text) for text in texts),

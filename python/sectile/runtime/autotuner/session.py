@@ -233,7 +233,7 @@ class Session:
         others = [champion] if champion and champion not in runnable else []
         if others and self.verification is not None:
             self.verification.prefers = champion
-        if self.tuner._do_bench is not None:
+        if self.tuner._measures_by_itself:
             if self.verification is not None:
                 with self._device_lock():
                     alive = self._first_runs(others + runnable)
@@ -247,7 +247,7 @@ class Session:
             champion = None
         ok = [c for c in runnable if self.known.results.get(c.id, {}).get("status") == "ok"]
         if champion and champion not in ok and self.known.milliseconds(champion.id) < math.inf:
-            if self.tuner._do_bench is not None or not ok:
+            if self.tuner._measures_by_itself or not ok:
                 ok.append(champion)
         return min(ok, key=lambda c: self.known.milliseconds(c.id)) if ok else self._fastest()
 
@@ -311,16 +311,13 @@ class Session:
         return HostLock(path, f"it times kernels on {self.device.kind}", _DEVICE_LOCK_SECONDS)
 
     def _bench_by_hand(self, runnable: list[Candidate]) -> None:
-        """With the user's do_bench, one candidate after the other."""
+        """With the user's do_bench, or a subclass's `_bench`, one candidate after the other."""
         for candidate in runnable:
             if self._seconds_left() <= 0 and self.measured:
                 break
             try:
                 with self._device_lock():
-                    result = self.tuner._do_bench(
-                        lambda config=candidate.config: self.runner.once(config),
-                        quantiles=(0.5, 0.2, 0.8),
-                    )
+                    result = self.tuner._measure_by_itself(self.runner, candidate.config)
             except Exception as error:
                 self._record_error(candidate, error)
                 continue

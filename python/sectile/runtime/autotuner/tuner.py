@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..._native import BoundKernel, Grid
     from .report import TuningReport
+    from .runner import Runner
 
 _default_store: Any = None
 
@@ -280,7 +281,7 @@ class Autotuner(KernelInterface):
         arguments = self._arguments(args, kwargs)
         self._check_free(arguments, kwargs)
         runner = Runner(self, args, grid, kwargs, arguments)
-        configs = self._prune(args, arguments, kwargs)
+        configs = self._left(args, arguments, kwargs)
         threads = max(1, knobs.autotuning.threads or _native.hardware_threads())
         with ThreadPoolExecutor(min(threads, len(configs)), "sectile-tune") as pool:
             waiting = [pool.submit(runner.compile, config) for config in configs]
@@ -313,6 +314,13 @@ class Autotuner(KernelInterface):
         key.append(text)
         return tuple(key)
 
+    def _left(self, args: tuple, arguments: dict[str, Any], meta: dict[str, Any]) -> list[Config]:
+        """The candidates for a launch, by a subclass's `prune_configs` where there is one."""
+        if type(self).prune_configs is Autotuner._own_prune_configs:
+            return self._prune(args, arguments, meta)
+        self.nargs = dict(zip(self.arg_names, args))
+        return list(self.prune_configs(meta))
+
     def _prune(self, args: tuple, arguments: dict[str, Any], meta: dict[str, Any]) -> list[Config]:
         configs = self.configs
         if self.early_config_prune:
@@ -342,10 +350,27 @@ class Autotuner(KernelInterface):
 
     # -- for subclasses ----------------------------------------------------------------------------
 
+    @property
+    def _measures_by_itself(self) -> bool:
+        """Whether candidates are timed by the user's `do_bench`, or by a `_bench` that is not this class's own."""
+        return self._do_bench is not None or type(self)._bench is not Autotuner._own_bench
+
+    def _measure_by_itself(self, runner: Runner, config: Config) -> Any:
+        """Milliseconds of one candidate, or a list of them: median, 20 % and 80 % quantile."""
+        if type(self)._bench is not Autotuner._own_bench:
+            return self._bench(
+                *runner.args, config=config, grid=runner.grid, warmup=False, **runner.kwargs
+            )
+        assert self._do_bench is not None
+        return self._do_bench(lambda: runner.once(config), quantiles=(0.5, 0.2, 0.8))
+
     def prune_configs(self, kwargs: dict[str, Any]) -> list[Config]:
         """The candidates that `prune_configs_by` leaves for `nargs` and these arguments by name."""
         nargs = self.nargs or {}
         return self._prune(tuple(nargs.values()), {**nargs, **kwargs}, kwargs)
+
+    #: What a launch compares the methods above with: another one of a subclass, or of a program, is called.
+    _own_prune_configs = prune_configs
 
     def _bench(self, *args, config: Config, **kwargs) -> list[float]:
         """Milliseconds (median, 20 % and 80 % quantile) of one candidate by itself; inf where it cannot
@@ -368,6 +393,8 @@ class Autotuner(KernelInterface):
         except (OutOfResources, CompileTimeAssertionFailure):
             return [float("inf")] * 3
 
+    _own_bench = _bench
+
     def _zero(self, arguments: dict[str, Any], reset_only: bool = False) -> None:
         from .arrays import set_zero
 
@@ -383,7 +410,7 @@ class Autotuner(KernelInterface):
             known = self.cache.get(key)
             if known is not None:  # another thread was at it
                 return known
-            candidates = self._prune(args, arguments, kwargs)
+            candidates = self._left(args, arguments, kwargs)
             if len(candidates) == 1:
                 self.cache[key] = candidates[0]
                 return candidates[0]

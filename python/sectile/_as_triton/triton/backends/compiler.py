@@ -22,7 +22,7 @@ class BaseBackend:
         "num_warps": 4, "num_stages": 3, "num_ctas": 1, "warp_size": 32, "maxnreg": None, "cluster_dims": (1, 1, 1),
         "enable_fp_fusion": True, "launch_cooperative_grid": False, "launch_pdl": False, "debug": False,
         "supported_fp8_dtypes": ("fp8e5", "fp8e4nv", "fp8e4b15"), "deprecated_fp8_dot_operand_dtypes": (),
-        "default_dot_input_precision": "tf32", "allowed_dot_input_precisions": ("tf32", "tf32x3", "ieee"),
+        "default_dot_input_precision": "tf32", "allowed_dot_input_precisions": ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"),
         "max_num_imprecise_acc_default": None, "extern_libs": (), "sanitize_overflow": False, "ir_override": None,
         "global_scratch_size": None, "profile_scratch_size": None,
     }  # fmt: skip

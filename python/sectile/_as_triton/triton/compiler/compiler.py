@@ -72,7 +72,45 @@ def _target_of(compiled):
     return f"{backend}:{arch}" if backend != "cpu" else "cpu"
 
 
+class Target(str):
+    """What code is for, ``"nvptx64:sm_90a"``, which also answers as Triton's `GPUTarget` does."""
+
+    @property
+    def backend(self):
+        chip = self.partition(":")[2]
+        return "cuda" if chip.startswith("sm_") else "hip" if chip.startswith("gfx") else "cpu"
+
+    @property
+    def arch(self):
+        chip = self.partition(":")[2]
+        return int(chip.removeprefix("sm_").rstrip("af")) if self.backend == "cuda" else chip
+
+    @property
+    def warp_size(self):
+        return 64 if self.partition(":")[2].startswith("gfx9") else 32
+
+
+def _metadata(code):
+    """The metadata of compiled code with what Triton's has besides."""
+    known = code.metadata
+    known.target = Target(known.target)
+    known.backend_name, known.arch = known.backend, known.target.arch
+    known.warp_size = known.target.warp_size
+    known.cluster_dims = (known.num_ctas, 1, 1)
+    known.triton_version = "3.6.0"
+    known.tensordesc_meta, known.tmem_size = None, 0
+    known.global_scratch_size = known.profile_scratch_size = 0
+    known.supported_fp8_dtypes = BaseBackend.defaults["supported_fp8_dtypes"]
+    known.extern_libs = ()
+    return known
+
+
 _compiled._ATTRIBUTES["asm"] = lambda compiled: AsmDict(compiled._code.asm, compiled)
+_compiled._ATTRIBUTES["metadata"] = lambda compiled: _metadata(compiled._code)
+#: Threads of a block for which the registers of a multiprocessor suffice.
+_compiled._ATTRIBUTES["n_max_threads"] = lambda compiled: min(
+    1024, 65536 // compiled.n_regs // 32 * 32
+)
 
 
 class IRSource:
@@ -128,7 +166,9 @@ def compile(src, target=None, options=None, _env_vars=None):
         options: of a launch: ``{"num_warps": 8}``. Those of Triton's that have no meaning here are left out.
 
     Returns:
-        A `CompiledKernel`, which stands alone: its pickle is its code.
+        A `CompiledKernel`, which stands alone: its pickle is its code. Where `options` has ``debug``, an assertion
+        that fails on a GPU ends the context, as in Triton (`fatal_asserts`): torch's compiler asserts wherever it
+        loads by an index, and its launches are neither waited for nor kept out of graphs.
     """
     if isinstance(src, (str, os.PathLike)):
         IRSource(src)
@@ -138,6 +178,8 @@ def compile(src, target=None, options=None, _env_vars=None):
         target = driver.active.get_current_target()
     knobs.follow()
     taken = {name: value for name, value in (options or {}).items() if name not in _IGNORED}
+    if taken.get("debug"):
+        taken.setdefault("fatal_asserts", True)
     kernel = _compiler.compile_for_any_memory(src, target, taken)
     return _standing_alone(kernel, src)
 
@@ -153,7 +195,7 @@ _IGNORED = frozenset((
 def _standing_alone(kernel, src):
     """Gives the kernel what torch's launchers read; attributes, so that they are in its pickle."""
     kernel.src = src
-    kernel.metadata = _metadata(kernel)
+    kernel.metadata = _metadata(kernel._code)
     for name in ("asm", "hash", "name", "n_regs", "n_spills"):
         if name not in ("n_regs", "n_spills") or kernel.metadata.backend_name == "cpu":
             setattr(kernel, name, getattr(kernel, name))
@@ -162,18 +204,6 @@ def _standing_alone(kernel, src):
     kernel.num_warps, kernel.shared = kernel.metadata.num_warps, kernel.metadata.shared
     _write_for_static_launcher(kernel)
     return kernel
-
-
-def _metadata(kernel):
-    known = kernel.metadata
-    known.backend_name = known.backend
-    known.warp_size = 64 if ":gfx9" in known.target else 32
-    known.cluster_dims = (known.num_ctas, 1, 1)
-    known.triton_version = "3.6.0"
-    known.tensordesc_meta, known.tmem_size = None, 0
-    known.supported_fp8_dtypes = BaseBackend.defaults["supported_fp8_dtypes"]
-    known.extern_libs = ()
-    return known
 
 
 def _write_for_static_launcher(kernel):

@@ -71,4 +71,20 @@ def get_jit_fn_file_line(fn):
     return fn.fn.__code__.co_filename, fn.starting_line_number
 
 
+def serialize_specialization_data(name, signature, constants, attrs, options, key):
+    """A variant as JSON: what it is called, its kinds, constants and options."""
+    import json
+
+    def plain(value):
+        kind = type(value).__name__
+        return str(value) if kind == "dtype" else {"constexpr": value.value} if kind == "constexpr" else value  # fmt: skip
+
+    return json.dumps({
+        "name": name, "signature": signature,
+        "constant_keys": [list(place) for place in constants], "constant_vals": [plain(c) for c in constants.values()],
+        "attrs_keys": [list(place) for place in attrs], "attrs_vals": list(attrs.values()),
+        "options": vars(options), "key": key,
+    })  # fmt: skip
+
+
 __getattr__ = missing(__name__)
