@@ -566,7 +566,11 @@ def main():
     ]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", choices=parts, help="these rows only")
-    parser.add_argument("--save", action="store_true", help="write benchmarks/results/nvidia.md")
+    parser.add_argument(
+        "--save",
+        action="store_true",
+        help="write benchmarks/results/nvidia.md, or nvidia-<rows>.md with --only",
+    )
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("nvidia.py: no usable NVIDIA GPU: torch.cuda.is_available() is False")
@@ -589,7 +593,8 @@ def main():
         command = "./dev bench nvidia --save" + "".join(
             f" --only {p}" for p in arguments.only or []
         )
-        (HERE / "results" / "nvidia.md").write_text(
+        name = "-".join(["nvidia", *(arguments.only or [])])  # a few rows replace no whole table
+        (HERE / "results" / f"{name}.md").write_text(
             f"# NVIDIA figures\n\n`{command}` on {setting}\n\n{table.markdown()}"
         )
 

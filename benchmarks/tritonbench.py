@@ -144,13 +144,18 @@ def work(provider, folder):
 
 
 class Worker:
-    def __init__(self, provider, folder):
+    """A process of one provider. With `tunes_anew` it takes no choice of another process's from disk: those were made
+    while other programs had the GPU, too, and Triton keeps none."""
+
+    def __init__(self, provider, folder, tunes_anew=False):
         self.provider, self.folder, self.process = provider, folder, None
+        self.mode = "force" if tunes_anew else "on"
 
     def ask(self, what, name, seconds=60):
         if self.process is None or self.process.poll() is not None:
             environment = dict(os.environ, TRITON_CACHE_DIR=f"{self.folder}/triton")
             environment["SECTILE_CACHE_DIR"] = f"{self.folder}/sectile"
+            environment["SECTILE_AUTOTUNE"] = self.mode
             command = [sys.executable]
             if self.provider == "sectile":
                 command += ["-m", "sectile", "run", "--as-triton"]
@@ -292,7 +297,7 @@ def main():
             )
         elif text := differences(name, folder):
             notes.append(f"tests of {name} differ: {text[:160]}")
-    workers = [Worker(provider, folder) for provider in PROVIDERS]
+    workers = [Worker(provider, folder, tunes_anew=True) for provider in PROVIDERS]
     for name in names:
         if time.time() > until:
             notes.append(f"no time for {name}")

@@ -197,6 +197,15 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
             self.pre_run_hooks,
         )  # fmt: skip
 
+    def __copy__(self) -> JITFunction[P, R]:
+        """A kernel of the same function and options, which has compiled nothing yet."""
+        copied = type(self)(
+            self.fn, self.version, self.do_not_specialize, self.do_not_specialize_on_alignment, self.debug,
+            self.noinline, self._repr, self.launch_metadata,
+        )  # fmt: skip
+        copied.pre_run_hooks.extend(self.pre_run_hooks)
+        return copied
+
     if TYPE_CHECKING:
 
         def __getitem__(self, grid: Grid) -> Launcher[P]: ...

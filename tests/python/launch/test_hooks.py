@@ -118,3 +118,23 @@ def test_pre_run_hooks_see_the_arguments():
     store.run(x, 6, grid=(1,), BLOCK=4)
     assert calls == [((5,), {"BLOCK": 4}), "second", "second"]
     assert (x == 6).all()
+
+
+def test_copied_kernels_keep_options_and_hooks():
+    import copy
+
+    def make():
+        @st.jit(do_not_specialize=["n"], debug=True)
+        def kernel(x, n):
+            tl.store(x, n)
+
+        return kernel
+
+    kernel, x, seen = make(), np.zeros(1, np.int32), []
+    kernel.add_pre_run_hook(lambda *args, **kwargs: seen.append(args[1]))
+    kernel[(1,)](x, 1)
+    copied = copy.copy(kernel)
+    assert copied is not kernel and copied.fn is kernel.fn and not copied.variants()
+    copied[(1,)](x, 5)
+    assert x[0] == 5 and seen == [1, 5]
+    assert copied.do_not_specialize == ["n"] and copied.debug
