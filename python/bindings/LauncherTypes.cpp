@@ -2,6 +2,7 @@
 
 #include "Launcher.h"
 
+#include <atomic>
 #include <structmember.h>
 
 namespace sectile::bindings {
@@ -137,24 +138,22 @@ PyType_Spec launcherSpec = {"sectile._native.Launcher", sizeof(LauncherObject), 
 //-- KernelBase -----------------------------------------------------------------------------------
 
 /// Whether the class runs launches by a `run` of its own: a subclass, or JITFunction itself when a
-/// program replaced it. Answers are remembered by the version of a class, which changes with it.
+/// program replaced it. The version of a class is its own, changes with it, and is 0 where it has
+/// none.
 bool hasOwnRun(PyTypeObject *type) {
-  static PyTypeObject *usual = nullptr;
-  static unsigned version = 0;
-  if (type == usual && version && type->tp_version_tag == version)
+  static std::atomic<unsigned> usual{0};
+  if (type->tp_version_tag != 0 && type->tp_version_tag == usual.load(std::memory_order_relaxed))
     return false;
-  static PyObject *const run = PyUnicode_InternFromString("run"), *const original =
+  static PyObject *const run = PyUnicode_InternFromString("run"), *const ours =
                                                                       PyUnicode_InternFromString(
                                                                           "_own_run");
-  py::object found =
-      py::reinterpret_steal<py::object>(PyObject_GetAttr(reinterpret_cast<PyObject *>(type), run));
-  py::object ours = py::reinterpret_steal<py::object>(
-      PyObject_GetAttr(reinterpret_cast<PyObject *>(type), original));
+  auto *object = reinterpret_cast<PyObject *>(type);
+  auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(object, run));
+  auto original = py::reinterpret_steal<py::object>(PyObject_GetAttr(object, ours));
   PyErr_Clear();
-  if (found.ptr() != ours.ptr())
+  if (found.ptr() != original.ptr())
     return true;
-  usual = type;
-  version = type->tp_version_tag;
+  usual.store(type->tp_version_tag, std::memory_order_relaxed);
   return false;
 }
 

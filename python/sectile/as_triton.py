@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-    from typing import Any
+    from typing import Any, NoReturn
 
 __all__ = ["folder", "install", "is_installed"]
 
@@ -155,6 +155,11 @@ def missing(module: str) -> Callable[[str], Any]:
         )
 
     return __getattr__
+
+
+def not_here(module: str) -> NoReturn:
+    """For a module of Triton's that has no counterpart: importing it is an error that names the guide."""
+    raise ImportError(f"no module named {module!r}\n{SEE_GUIDE}", name=module)
 
 
 def adopt(module: str, values: Any) -> None:

@@ -656,3 +656,15 @@ def test_what_a_launch_returns_says_what_it_is_for():
         "cpu 32 True 0", "cuda 90 32 False True", "hip gfx942 64 False True", "False True", "8 3 True",
         '{"name": "fill", "signature": {"x": "*fp',
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["tools.compile", "tools.link", "tools.build_extern", "language.semantic"]
+)
+def test_modules_that_are_not_there_name_the_guide(name):
+    assert program(f"""
+        try:
+            import triton.{name}
+        except ImportError as error:
+            print(error.name, "Triton" in str(error).splitlines()[1])
+    """) == f"triton.{name} True\n"  # fmt: skip
