@@ -178,6 +178,9 @@ LogicalResult GpuEmitter::emitAssert(AssertOp op) {
     target.failAssertion(builder, op.getMessage(), lang::sourcePlaceOf(op.getLoc()));
     builder.CreateUnreachable();
     builder.SetInsertPoint(rest);
+    // What is accessed next may be held by other threads than what is asserted of it.
+    if (isa<RankedTensorType>(condition.getType()) && threadCount() > target.laneCount)
+      barrier();
     return success(!hasFailed);
   }
   unsigned site = addTrapSite(image, op, backends::TrapSite::Kind::Assertion, {}, op.getMessage());

@@ -141,35 +141,56 @@ FailureOr<Operand> cdiv(Arguments &args) {
   return sema.binary(BinaryOperator::FloorDivide, *raised, args[1]);
 }
 
-FailureOr<Operand> floatDivide(Arguments &args, bool isCorrectlyRounded) {
+/// The quotient of floats, in the dtype that they promote to. `isRounded`: correctly.
+FailureOr<Operand> floatDivide(Arguments &args, const Value &x, const Value &y, bool isRounded) {
   Semantics &sema = args.sema;
-  auto given = args.values(2);
-  if (failed(given))
-    return failure();
-  const Value &x = (*given)[0], &y = (*given)[1];
-  // Of the correctly rounded one, as in Triton, one side may be an integer.
-  auto isFloat = [](const Value &side) { return side.type.dtype.isFloat(); };
-  if (isCorrectlyRounded ? !isFloat(x) && !isFloat(y) : !isFloat(x) || !isFloat(y))
-    return args.error("floating-point numbers expected, found " + args.sema.nameOf(x.type) +
-                          " and " + args.sema.nameOf(y.type),
-                      "cast the integer side, for example with " +
-                          sema.words.cast(DType::scalar(ScalarKind::Float32)));
   auto both = sema.unify(x, y, args.operation, /*isDivision=*/true);
   if (failed(both))
     return failure();
-  if (!isCorrectlyRounded) {
-    FailureOr<Value> quotient = sema.arithmetic(BinaryOperator::Divide, both->first, both->second);
-    // Triton's has the operands' own dtype where they are alike.
-    if (succeeded(quotient) && x.type.dtype == y.type.dtype)
-      quotient = sema.cast(*quotient, x.type.dtype);
-    return failed(quotient) ? FailureOr<Operand>(failure()) : Operand(*quotient);
-  }
+  if (!isRounded)
+    return sema.binary(BinaryOperator::Divide, both->first, both->second);
   if (both->first.type.dtype.isFp8())
     return args.error("not defined for " + args.sema.nameOf(both->first.type),
                       "cast with " + sema.words.cast(DType::scalar(ScalarKind::Float32)));
   return Operand(
       Value{arith::DivFOp::create(sema.builder, sema.location(), both->first.ir, both->second.ir),
             both->first.type});
+}
+
+LogicalResult notFloats(Arguments &args, const Value &x, const Value &y) {
+  return args.error("floating-point numbers expected, found " + args.sema.nameOf(x.type) + " and " +
+                        args.sema.nameOf(y.type),
+                    "cast the integer side, for example with " +
+                        args.sema.words.cast(DType::scalar(ScalarKind::Float32)));
+}
+
+/// Operands of one dtype give that dtype, as in Triton.
+FailureOr<Operand> fdiv(Arguments &args) {
+  auto given = args.values(2);
+  if (failed(given))
+    return failure();
+  FailureOr<bool> isRounded = args.flag(2);
+  if (failed(isRounded))
+    return failure();
+  const Value &x = (*given)[0], &y = (*given)[1];
+  if (!x.type.dtype.isFloat() || !y.type.dtype.isFloat())
+    return notFloats(args, x, y);
+  FailureOr<Operand> quotient = floatDivide(args, x, y, *isRounded);
+  if (failed(quotient) || x.type.dtype != y.type.dtype)
+    return quotient;
+  FailureOr<Value> own = args.sema.cast(*quotient->value(), x.type.dtype);
+  return failed(own) ? FailureOr<Operand>(failure()) : Operand(*own);
+}
+
+/// One side may be an integer.
+FailureOr<Operand> divideRounded(Arguments &args) {
+  auto given = args.values(2);
+  if (failed(given))
+    return failure();
+  const Value &x = (*given)[0], &y = (*given)[1];
+  if (!x.type.dtype.isFloat() && !y.type.dtype.isFloat())
+    return notFloats(args, x, y);
+  return floatDivide(args, x, y, /*isRounded=*/true);
 }
 
 FailureOr<Operand> castTo(Arguments &args) {
@@ -321,11 +342,8 @@ void addArithmeticOps(BuiltinTable &table) {
             [](Arguments &args) { return extremum(args, Extremum::Maximum); });
   table.add("clamp(x, min, max, propagate_nan='none')", clamp);
   table.add("cdiv(x, div)", cdiv, kMethod);
-  table.add("fdiv(x, y, ieee_rounding=False)", [](Arguments &args) -> FailureOr<Operand> {
-    FailureOr<bool> isRounded = args.flag(2);
-    return failed(isRounded) ? FailureOr<Operand>(failure()) : floatDivide(args, *isRounded);
-  });
-  table.add("div_rn(x, y)", [](Arguments &args) { return floatDivide(args, true); });
+  table.add("fdiv(x, y, ieee_rounding=False)", fdiv);
+  table.add("div_rn(x, y)", divideRounded);
   table.add("cast(input, dtype, fp_downcast_rounding=None, bitcast=False)", castTo, kMethod);
   table.add("to(input, dtype, fp_downcast_rounding=None, bitcast=False)", castTo, kMethod);
   for (StringRef name : {"convert_custom_float8_sm70", "convert_custom_float8_sm80"})

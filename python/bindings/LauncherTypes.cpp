@@ -142,11 +142,15 @@ PyType_Spec launcherSpec = {"sectile._native.Launcher", sizeof(LauncherObject), 
 /// none.
 bool hasOwnRun(PyTypeObject *type) {
   static std::atomic<unsigned> usual{0};
-  if (type->tp_version_tag != 0 && type->tp_version_tag == usual.load(std::memory_order_relaxed))
+#if PY_VERSION_HEX < 0x030B0000 // a class that changed keeps its number, and loses the flag
+  const bool isValid = PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG);
+#else
+  const bool isValid = type->tp_version_tag != 0;
+#endif
+  if (isValid && type->tp_version_tag == usual.load(std::memory_order_relaxed))
     return false;
-  static PyObject *const run = PyUnicode_InternFromString("run"), *const ours =
-                                                                      PyUnicode_InternFromString(
-                                                                          "_own_run");
+  static PyObject *const run = PyUnicode_InternFromString("run");
+  static PyObject *const ours = PyUnicode_InternFromString("_own_run");
   auto *object = reinterpret_cast<PyObject *>(type);
   auto found = py::reinterpret_steal<py::object>(PyObject_GetAttr(object, run));
   auto original = py::reinterpret_steal<py::object>(PyObject_GetAttr(object, ours));
@@ -157,8 +161,8 @@ bool hasOwnRun(PyTypeObject *type) {
   return false;
 }
 
-/// kernel[grid], which is `lambda *a, **k: kernel.run(*a, grid=grid, warmup=False, **k)`, only
-/// faster.
+/// kernel[grid], which does what `lambda *a, **k: kernel.run(*a, grid=grid, warmup=False, **k)`
+/// does, in less time where `run` is JITFunction's.
 PyObject *subscriptKernel(PyObject *self, PyObject *grid) {
   static PyObject *const byRun = PyUnicode_InternFromString("_launch_by_run");
   if (hasOwnRun(Py_TYPE(self))) [[unlikely]]
@@ -332,6 +336,7 @@ PyObject *forgetKernel(PyObject *self, PyObject *) {
 }
 
 PyMethodDef kernelMethods[] = {{"_configure", configureKernel, METH_VARARGS, nullptr},
+                               {"_launcher", makeLauncher, METH_O, nullptr},
                                {"_prepare", prepareKernel, METH_VARARGS, nullptr},
                                {"_variants", kernelVariants, METH_NOARGS, nullptr},
                                {"_forget", forgetKernel, METH_NOARGS, nullptr},

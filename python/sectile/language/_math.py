@@ -440,7 +440,7 @@ def ceil(x: Value) -> tensor:
 def sigmoid(x: Value) -> tensor:
     """``1 / (1 + exp(-x))``.
 
-    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``, or write the method, which rounds back.
+    Dtypes: fp32 and fp64; convert fp16 and bf16 first, ``x.to(tl.float32)``.
 
     Example:
         @st.jit

@@ -204,6 +204,9 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
             self.noinline, self._repr, self.launch_metadata,
         )  # fmt: skip
         copied.pre_run_hooks.extend(self.pre_run_hooks)
+        copied._source_override = self._source_override
+        if "repr" in self.__dict__:  # an object's own
+            copied.__dict__["repr"] = self.__dict__["repr"]
         return copied
 
     if TYPE_CHECKING:
@@ -382,7 +385,7 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
     _launch_by_run = KernelInterface.__getitem__
 
     def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
-        return self[grid].bind(*args, **kwargs)
+        return self._launcher(grid).bind(*args, **kwargs)
 
     bind.__doc__ = KernelInterface.bind.__doc__
 

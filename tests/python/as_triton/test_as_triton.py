@@ -596,7 +596,14 @@ def test_overridden_methods_are_called():
         JITFunction.run = run
         compiled = fill[(1,)](x, B=4)
         print(seen, compiled.name)
+        seen.clear()
+        configs = [triton.Config({"B": b}) for b in (4, 2)]
+        triton.autotune(configs, key=[])(fill)[lambda meta: (4 // meta["B"],)](x)
+        triton.autotune(configs[:1], key=[])(fill)[(1,)](x)
+        run_bound = fill.bind(x, 4, grid=(1,))
+        print(len(seen) > 2, {warmup for *_, warmup in seen})
         JITFunction.run = original
+        del seen[1:]
         fill[(1,)](x, 4)
         print(len(seen))
         class Watched(JITFunction):
@@ -609,12 +616,12 @@ def test_overridden_methods_are_called():
             def prune_configs(self, kwargs):
                 return super().prune_configs(kwargs)[:2]
             def _bench(self, *args, config, **meta):
-                seen.append(config.kwargs["B"])
+                seen.append({**self.nargs, **config.kwargs}["B"])
                 return [float(config.kwargs["B"])] * 3
         seen.clear()
         tuner = Tuner(fill, ["x", "B"], [triton.Config({"B": b}) for b in (4, 2, 1)], [], None, None)
         tuner[lambda meta: (4 // meta["B"],)](x)
-        print(sorted(seen), tuner.best_config.kwargs)
+        print(sorted(seen), tuner.best_config.kwargs, tuner.nargs)
         seen.clear()
         bench = Autotuner._bench
         def patched(self, *args, config, **meta):
@@ -624,7 +631,7 @@ def test_overridden_methods_are_called():
         triton.autotune([triton.Config({"B": 4}), triton.Config({"B": 2})], key=[])(fill)[lambda meta: (4 // meta["B"],)](x)
         print(sorted(seen))
     """, SECTILE_AUTOTUNE_CACHE="off").splitlines() == [
-        "[('fill', (1,), False)] fill", "1", "['subclass']", "[2, 4] {'B': 2}", "[2, 4]",
+        "[('fill', (1,), False)] fill", "True {False, True}", "1", "['subclass']", "[2, 4] {'B': 2} None", "[2, 4]",
     ]  # fmt: skip
 
 

@@ -102,6 +102,8 @@ def methods(x_ptr, out_ptr, whole_ptr, N: tl.constexpr):
     x = tl.load(x_ptr + i)
     tl.static_assert(x.exp().dtype == x.dtype)
     tl.static_assert(tl.fdiv(x, x).dtype == x.dtype)
+    tl.static_assert(tl.fdiv(x, x, ieee_rounding=True).dtype == x.dtype)
+    tl.static_assert(tl.fdiv(x, x.to(tl.float32)).dtype == tl.float32)
     tl.static_assert(tl.softmax(x).dtype == tl.float32)
     tl.static_assert(x.type.numel == N)
     ...

@@ -138,3 +138,6 @@ def test_copied_kernels_keep_options_and_hooks():
     copied[(1,)](x, 5)
     assert x[0] == 5 and seen == [1, 5]
     assert copied.do_not_specialize == ["n"] and copied.debug
+    kernel._unsafe_update_src(kernel.src.replace("tl.store(x, n)", "tl.store(x, n + 1)"))
+    copy.copy(kernel)[(1,)](x, 5)
+    assert x[0] == 6

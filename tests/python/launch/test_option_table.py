@@ -50,6 +50,9 @@ def test_a_variant_knows_each_option(name):
     target = "hip:gfx942" if name in AMD else "cuda:90"
     usual = warm(kernel, target)
     compiled = warm(kernel, target, **{name: UNUSUAL[name]})
+    if name in OF_DEBUG:
+        asserting = warm(new_kernel(), target, debug=True, **{name: UNUSUAL[name]})
+        assert getattr(asserting.metadata, name) == UNUSUAL[name]
     assert getattr(compiled.metadata, name) == UNUSUAL[name] or name in OF_DEBUG
     assert getattr(usual.metadata, name) == TABLE[name][1]
     variants = kernel.variants()

@@ -60,8 +60,9 @@ class Choice:
         tuner = self.tuner
         texts = [identity.stable_text(part) for part in self.key[:-1]]
         method = "" if tuner._do_bench is None else identity.stable_text(tuner._do_bench)
-        if tuner._measures_by_itself and tuner._do_bench is None:
-            method = identity.stable_text(type(tuner)._bench)
+        if tuner._has_own("_bench"):  # a part without a stable text: the choice is not kept
+            own = identity.stable_text(tuner._bench)
+            method = None if own is None or method is None else f"{method} {own}"
         parts = [
             str(FORMAT), identity.kernel_digest(tuner), _native.build_id(), self.device.text,
             identity.environment(), method or "", *(text or repr(text) for text in texts),

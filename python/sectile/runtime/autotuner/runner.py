@@ -116,7 +116,8 @@ class Runner:
         self.synchronize()
 
     def launch(self, config: Config, **options: Any) -> Any:
-        return self.tuner.fn.run(*self.args, grid=self.grid, **{**self.settings(config), **options})
+        settings = {**self.settings(config), **options}
+        return self.tuner.fn.run(*self.args, grid=self.grid, warmup=False, **settings)
 
     def finish(self, config: Config, error: Exception | None = None) -> None:
         if self.saved:

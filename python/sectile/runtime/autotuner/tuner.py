@@ -22,9 +22,11 @@ from .config import Config
 from .locks import process_lock
 from .space import Space
 
+from contextlib import contextmanager
+
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from ..._native import BoundKernel, Grid
@@ -182,7 +184,7 @@ class Autotuner(KernelInterface):
                 self._plans.clear()
             key = self._key(self._arguments(args, kwargs), kwargs)
             self._plans[quick] = (key, config, settings)
-        return self.fn.run(*args, grid=grid, **kwargs, **settings)
+        return self.fn.run(*args, grid=grid, warmup=False, **kwargs, **settings)
 
     def _check_free(self, arguments: dict[str, Any], kwargs: dict[str, Any]) -> None:
         """Raises an error where a launch passes what the configurations set."""
@@ -281,7 +283,7 @@ class Autotuner(KernelInterface):
         arguments = self._arguments(args, kwargs)
         self._check_free(arguments, kwargs)
         runner = Runner(self, args, grid, kwargs, arguments)
-        configs = self._left(args, arguments, kwargs)
+        configs = self._remaining(args, arguments, kwargs)
         threads = max(1, knobs.autotuning.threads or _native.hardware_threads())
         with ThreadPoolExecutor(min(threads, len(configs)), "sectile-tune") as pool:
             waiting = [pool.submit(runner.compile, config) for config in configs]
@@ -314,12 +316,27 @@ class Autotuner(KernelInterface):
         key.append(text)
         return tuple(key)
 
-    def _left(self, args: tuple, arguments: dict[str, Any], meta: dict[str, Any]) -> list[Config]:
+    def _remaining(
+        self, args: tuple, arguments: dict[str, Any], meta: dict[str, Any]
+    ) -> list[Config]:
         """The candidates for a launch, by a subclass's `prune_configs` where there is one."""
-        if type(self).prune_configs is Autotuner._own_prune_configs:
+        if not self._has_own("prune_configs"):
             return self._prune(args, arguments, meta)
-        self.nargs = dict(zip(self.arg_names, args))
-        return list(self.prune_configs(meta))
+        with self._naming(args):
+            return list(self.prune_configs(meta))
+
+    def _has_own(self, name: str) -> bool:
+        """Whether a subclass, a program or this object has another method of that name than `Autotuner`'s."""
+        return getattr(getattr(self, name), "__func__", None) is not Autotuner._OWN[name]
+
+    @contextmanager
+    def _naming(self, args: tuple) -> Iterator[None]:
+        """Sets `nargs`, the arguments by name, which methods of subclasses read, while they run."""
+        before, self.nargs = self.nargs, dict(zip(self.arg_names, args))
+        try:
+            yield
+        finally:
+            self.nargs = before
 
     def _prune(self, args: tuple, arguments: dict[str, Any], meta: dict[str, Any]) -> list[Config]:
         configs = self.configs
@@ -353,14 +370,15 @@ class Autotuner(KernelInterface):
     @property
     def _measures_by_itself(self) -> bool:
         """Whether candidates are timed by the user's `do_bench`, or by a `_bench` that is not this class's own."""
-        return self._do_bench is not None or type(self)._bench is not Autotuner._own_bench
+        return self._do_bench is not None or self._has_own("_bench")
 
     def _measure_by_itself(self, runner: Runner, config: Config) -> Any:
         """Milliseconds of one candidate, or a list of them: median, 20 % and 80 % quantile."""
-        if type(self)._bench is not Autotuner._own_bench:
-            return self._bench(
-                *runner.args, config=config, grid=runner.grid, warmup=False, **runner.kwargs
-            )
+        if self._has_own("_bench"):
+            with self._naming(runner.args):
+                return self._bench(
+                    *runner.args, config=config, grid=runner.grid, warmup=False, **runner.kwargs
+                )
         assert self._do_bench is not None
         return self._do_bench(lambda: runner.once(config), quantiles=(0.5, 0.2, 0.8))
 
@@ -368,9 +386,6 @@ class Autotuner(KernelInterface):
         """The candidates that `prune_configs_by` leaves for `nargs` and these arguments by name."""
         nargs = self.nargs or {}
         return self._prune(tuple(nargs.values()), {**nargs, **kwargs}, kwargs)
-
-    #: What a launch compares the methods above with: another one of a subclass, or of a program, is called.
-    _own_prune_configs = prune_configs
 
     def _bench(self, *args, config: Config, **kwargs) -> list[float]:
         """Milliseconds (median, 20 % and 80 % quantile) of one candidate by itself; inf where it cannot
@@ -393,7 +408,8 @@ class Autotuner(KernelInterface):
         except (OutOfResources, CompileTimeAssertionFailure):
             return [float("inf")] * 3
 
-    _own_bench = _bench
+    #: What `_has_own` compares with: other methods of a subclass, a program or an object are called.
+    _OWN = {"prune_configs": prune_configs, "_bench": _bench}
 
     def _zero(self, arguments: dict[str, Any], reset_only: bool = False) -> None:
         from .arrays import set_zero
@@ -410,7 +426,7 @@ class Autotuner(KernelInterface):
             known = self.cache.get(key)
             if known is not None:  # another thread was at it
                 return known
-            candidates = self._left(args, arguments, kwargs)
+            candidates = self._remaining(args, arguments, kwargs)
             if len(candidates) == 1:
                 self.cache[key] = candidates[0]
                 return candidates[0]

@@ -178,7 +178,8 @@ def compile(src, target=None, options=None, _env_vars=None):
         target = driver.active.get_current_target()
     knobs.follow()
     taken = {name: value for name, value in (options or {}).items() if name not in _IGNORED}
-    if taken.get("debug"):
+    if taken.get("debug") or knobs.runtime.debug:
+        taken["debug"] = True
         taken.setdefault("fatal_asserts", True)
     kernel = _compiler.compile_for_any_memory(src, target, taken)
     return _standing_alone(kernel, src)
