@@ -7,6 +7,8 @@ launch ─► key ─► known? ─yes─► launch with that configuration     
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from ... import _native, knobs
 from ...errors import (
     ArgumentError,
@@ -21,8 +23,6 @@ from . import identity
 from .config import Config
 from .locks import process_lock
 from .space import Space
-
-from contextlib import contextmanager
 
 TYPE_CHECKING = False  # importing typing takes milliseconds
 if TYPE_CHECKING:
