@@ -3,7 +3,7 @@
 //   device_print("x = ", x);                       while it runs: shows whole values, one program
 //                                                  after another
 //   device_assert(index < count, "in range");      stops the launch; only with Options::debug
-//                                                  (with fatal_asserts, too, a GPU's context)
+//                                                  (with fatal_asserts, too, the context of a GPU)
 //   auto p = multiple_of(stride, 16);              a promise about values, for faster code
 #pragma once
 

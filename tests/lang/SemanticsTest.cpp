@@ -101,7 +101,9 @@ TEST(Semantics, result_types) {
   EXPECT_EQ(kind("clamp", {k.real(1), k.real(0), k[3]}), "fp64");
   EXPECT_EQ(kind("cdiv", {k[2], k.number(128)}), "i32");
   EXPECT_EQ(k.call("cdiv", {k.number(-7), k.number(2)}).constant()->repr(), "-3");
-  EXPECT_EQ(kind("fdiv", {a, a}), "fp32[4x8]");
+  EXPECT_EQ(kind("fdiv", {a, a}), "fp16[4x8]"); // Triton's casts nothing
+  EXPECT_EQ(kind("fdiv", {a, k[3]}), "fp64[4x8]");
+  EXPECT_EQ(kind("div_rn", {a, a}), "fp32[4x8]");
   EXPECT_EQ(kind("fma", {b, b, k[3]}), "fp64[8]");
   EXPECT_EQ(kind("swizzle2d", {k[2], k[2], k[2], k[2], k.number(8)}), "i32, i32");
   // reductions
