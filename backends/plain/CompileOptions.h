@@ -29,6 +29,25 @@ constexpr std::array<std::string_view, 3> wordsOf(Numerics) {
   return {"default", "strict", "reproducible"};
 }
 
+/// What fp32 operands of a product are rounded to (tile::InputPrecision, by the same words).
+enum class DotPrecision : uint8_t { Tf32, Tf32x3, Ieee, Bf16x3, Bf16x6 };
+constexpr std::array<std::string_view, 5> wordsOf(DotPrecision) {
+  return {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"};
+}
+
+/// Which numbers of its range a Count may be; None is Python's.
+enum class OptionRule : uint8_t { Any, PowerOfTwo, NoneIsZero, NoneOrPowerOfTwo };
+
+/// A count in as few bits as tell it from others that the rule allows: of a power of two, and 0,
+/// its place among them.
+constexpr uint64_t codeOf(OptionRule rule, int32_t count) {
+  bool isPower = rule == OptionRule::PowerOfTwo || rule == OptionRule::NoneOrPowerOfTwo;
+  return isPower ? uint64_t(std::bit_width(uint32_t(count))) : uint64_t(count);
+}
+constexpr int codeWidth(OptionRule rule, int32_t most) {
+  return std::bit_width(codeOf(rule, most));
+}
+
 /// The options that have a keyword: small, and copied by every launch.
 struct KernelOptions {
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help) int32_t field = initial;
@@ -41,7 +60,7 @@ struct KernelOptions {
   constexpr uint64_t word() const {
     uint64_t packed = 0;
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
-  packed = packed << std::bit_width(uint32_t(most)) | uint64_t(field);
+  packed = packed << codeWidth(OptionRule::rule, most) | codeOf(OptionRule::rule, field);
 #define SECTILE_FLAG(field, keyword, initial, help) packed = packed << 1 | uint64_t(field);
 #define SECTILE_CHECK(field, keyword, word, help) packed = packed << 1 | uint64_t(field);
 #define SECTILE_CHOICE(type, field, keyword, help)                                                 \
@@ -51,7 +70,7 @@ struct KernelOptions {
   }
   static constexpr int kWordBits = 0
 #define SECTILE_COUNT(field, keyword, initial, least, most, rule, help)                            \
-  +std::bit_width(uint32_t(most))
+  +codeWidth(OptionRule::rule, most)
 #define SECTILE_FLAG(field, keyword, initial, help) +1
 #define SECTILE_CHECK(field, keyword, word, help) +1
 #define SECTILE_CHOICE(type, field, keyword, help) +std::bit_width(wordsOf(type()).size() - 1)
@@ -73,6 +92,9 @@ struct KernelOptions {
     fatalAsserts &= debug;
     enableFpFusion &= numerics == Numerics::Default;
   }
+
+  /// Whether normalizeFor() leaves something out for some back end.
+  constexpr bool dependsOnBackend() const { return wavesPerUnit || matrixExtent || fatalAsserts; }
 
   /// Leaves out what the back end ("cpu", "cuda", "hip") does not look at.
   constexpr void normalizeFor(std::string_view backend) {
@@ -118,7 +140,7 @@ struct OptionDescription {
   /// Keyword: of a launch only, without default or range.
   enum class Kind : uint8_t { Count, Flag, Check, Choice, Keyword };
   Kind kind;
-  enum class Rule : uint8_t { Any, PowerOfTwo, NoneIsZero, NoneOrPowerOfTwo };
+  using Rule = OptionRule;
   Rule rule = Rule::Any;
   /// Whether the rule allows Python's None, which is 0.
   static constexpr bool allowsNone(Rule rule) {

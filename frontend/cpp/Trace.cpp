@@ -15,6 +15,7 @@ mlir::OwningOpRef<mlir::ModuleOp> traceKernel(mlir::MLIRContext &context,
   lang::Semantics sema(builder, sink);
   sema.function = signature.kernelName;
   sema.sanitizeOverflow = signature.sanitizeOverflow;
+  sema.dotPrecision = signature.dotPrecision;
   sema.warpCount = signature.warpCount;
   sema.cudaCapability = signature.cudaCapability;
   sema.printsAsTriton = signature.printsAsTriton;

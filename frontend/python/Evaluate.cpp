@@ -30,6 +30,7 @@ mlir::OwningOpRef<mlir::ModuleOp> evaluateKernel(mlir::MLIRContext &context,
   Evaluator evaluator(sema, environment, sink);
   sema.function = kernel.name;
   sema.sanitizeOverflow = signature.sanitizeOverflow;
+  sema.dotPrecision = signature.dotPrecision;
   sema.warpCount = signature.warpCount;
   sema.cudaCapability = signature.cudaCapability;
   sema.printsAsTriton = signature.printsAsTriton;

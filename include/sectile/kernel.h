@@ -34,6 +34,9 @@ namespace sectile {
 
 /// What the numbers of a kernel may depend on: Options{.numerics = Numerics::Strict}.
 using Numerics = backends::Numerics;
+/// What fp32 operands of products are rounded to where dot does not say:
+/// Options{.default_dot_input_precision = DotPrecision::Ieee}.
+using DotPrecision = backends::DotPrecision;
 
 /// How a kernel is compiled: Options{.num_warps = 8, .debug = true}. The fields, in this order,
 /// with their defaults and meaning, are the lines of backends/plain/CompileOptions.def; the names
@@ -437,11 +440,7 @@ private:
   /// Those of this kernel and what the environment asks for.
   backends::KernelOptions optionsNow() const {
     backends::KernelOptions result = options;
-    jit::Runtime::LaunchDefaults asked = jit::Runtime::instance().launchDefaults();
-    result.checkBounds |= asked.checkBounds;
-    result.debug |= asked.debug;
-    if (result.numerics == Numerics::Default)
-      result.numerics = asked.numerics;
+    jit::Runtime::instance().launchDefaults().complete(result);
     result.normalize();
     return result;
   }

@@ -199,6 +199,16 @@ constexpr Knob kKnobs[] = {
        knobs.numerics = options.numerics;
        return isKnown;
      }},
+    {{"SECTILE_DEFAULT_DOT_INPUT_PRECISION", "tf32|tf32x3|ieee|bf16x3|bf16x6", "tf32",
+      "what fp32 operands of products are rounded to where tl.dot does not say",
+      "runtime.default_dot_input_precision"},
+     "tf32, tf32x3, ieee, bf16x3 or bf16x6",
+     [](std::string_view text, Knobs &knobs) {
+       backends::CompileOptions options;
+       bool isKnown = options.setField("default_dot_input_precision", text);
+       knobs.dotPrecision = options.dotPrecision;
+       return isKnown;
+     }},
     {{"SECTILE_CACHE_DIR", "folder", "$XDG_CACHE_HOME/sectile or ~/.cache/sectile",
       "where compiled kernels are kept; empty: nowhere", "cache.dir"},
      "a folder",

@@ -44,6 +44,8 @@ struct Knobs {
   bool debug = false;
   /// What every kernel's numbers may depend on where a launch does not say.
   backends::Numerics numerics = backends::Numerics::Default;
+  /// The input_precision of products where neither they nor a launch say.
+  backends::DotPrecision dotPrecision{};
   /// Where compiled kernels are kept; "" switches the disk cache off; unset: the user's cache
   /// folder.
   std::optional<std::string> cacheDirectory;

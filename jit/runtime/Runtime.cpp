@@ -58,7 +58,8 @@ std::vector<std::string> Runtime::reconfigure() {
 void Runtime::publishSettings() {
   std::shared_ptr<const Settings> held = state->now();
   const Knobs &knobs = held->knobs;
-  atLaunch = LaunchDefaults{knobs.checkBounds, knobs.checkStrides, knobs.debug, knobs.numerics};
+  atLaunch = LaunchDefaults{knobs.checkBounds, knobs.checkStrides, knobs.debug, knobs.numerics,
+                            knobs.dotPrecision};
 }
 
 std::vector<std::string> Runtime::State::reconfigure() {
@@ -114,10 +115,7 @@ KernelResult Runtime::getKernel(const KernelRequest &given) {
 
 backends::CompileOptions Runtime::defaultOptions() const {
   backends::CompileOptions result;
-  LaunchDefaults asked = launchDefaults();
-  result.checkBounds = asked.checkBounds;
-  result.debug = asked.debug;
-  result.numerics = asked.numerics;
+  launchDefaults().complete(result);
   return result;
 }
 

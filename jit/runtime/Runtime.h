@@ -166,13 +166,25 @@ public:
   /// Which of them is outside its range: "num_warps is 3, not a power of two from 1 to 64"; "" when
   /// none is.
   static std::string problemOf(const backends::KernelOptions &options);
-  /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG, SECTILE_NUMERICS).
+  /// Options as the environment sets them (SECTILE_CHECK, SECTILE_DEBUG, SECTILE_NUMERICS,
+  /// SECTILE_DEFAULT_DOT_INPUT_PRECISION).
   backends::CompileOptions defaultOptions() const;
   /// The same for every launch: no lock, and the environment is not read. As of the start, or the
   /// last reconfigure().
-  struct LaunchDefaults {
+  struct alignas(4) LaunchDefaults { // so that it is an atomic of the machine's
     bool checkBounds : 1 = false, checkStrides : 1 = false, debug : 1 = false;
     backends::Numerics numerics = backends::Numerics::Default;
+    backends::DotPrecision dotPrecision{};
+
+    /// Adds what the environment asks for to what a launch asks for.
+    void complete(backends::KernelOptions &options) const {
+      options.checkBounds |= checkBounds;
+      options.debug |= debug;
+      if (options.numerics == backends::Numerics{})
+        options.numerics = numerics;
+      if (options.dotPrecision == backends::DotPrecision{})
+        options.dotPrecision = dotPrecision;
+    }
   };
   LaunchDefaults launchDefaults() const { return atLaunch.load(std::memory_order_relaxed); }
 
@@ -240,6 +252,7 @@ private:
   void publishSettings();
   std::unique_ptr<State> state;
   std::atomic<LaunchDefaults> atLaunch{LaunchDefaults{}};
+  static_assert(std::atomic<LaunchDefaults>::is_always_lock_free);
   std::atomic<uint64_t> stagesAsked = 0;
   std::atomic<uint64_t> lastGeneration = 0;
 };

@@ -17,7 +17,7 @@ FailureOr<tile::InputPrecision> inputPrecision(Arguments &args) {
   if (text->empty()) {
     // The deprecated spelling of the same choice.
     if (args.isNone(4))
-      return tile::InputPrecision::Tf32;
+      return *tile::symbolizeInputPrecision(args.sema.dotPrecision);
     FailureOr<bool> allowTf32 = args.flag(4);
     if (failed(allowTf32))
       return failure();

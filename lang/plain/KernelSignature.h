@@ -38,6 +38,8 @@ struct KernelSignature {
   std::string variantName = {};
   /// Sums, differences and products of integers below 64 bits are asserted not to overflow.
   bool sanitizeOverflow = false;
+  /// The input_precision of a dot that names none: a word of tile::InputPrecision.
+  std::string dotPrecision = "tf32";
   /// The warps of a program, and the capability of an NVIDIA GPU (90 for 9.0; 0 elsewhere), which
   /// kernels may read.
   int32_t warpCount = 4, cudaCapability = 0;

@@ -77,6 +77,7 @@ public:
   /// As in KernelSignature; sanitizeOverflow: of the operators a kernel writes (`binary`), not of
   /// what operations are made of (`arithmetic`).
   bool sanitizeOverflow = false;
+  std::string dotPrecision = "tf32";
   int32_t warpCount = 4, cudaCapability = 0;
   bool printsAsTriton = false;
 

@@ -254,12 +254,32 @@ const std::vector<std::string> &LaunchOptions::names() {
 
 void LaunchOptions::complete() {
   jit::Runtime::LaunchDefaults asked = jit::Runtime::instance().launchDefaults();
-  kernel.checkBounds |= asked.checkBounds;
-  kernel.debug |= asked.debug;
-  if (kernel.numerics == backends::Numerics::Default)
-    kernel.numerics = asked.numerics;
+  asked.complete(kernel);
   checkStrides |= asked.checkStrides;
-  kernel.normalizeFor(nameOf(target));
+}
+
+void LaunchOptions::leaveOutFor(std::string_view backend) {
+  if (backend != "hip") {
+    if (kernel.wavesPerUnit)
+      ignore(size_t(Option::wavesPerUnit));
+    if (kernel.matrixExtent)
+      ignore(size_t(Option::matrixExtent));
+  }
+  kernel.normalizeFor(backend);
+}
+
+void LaunchOptions::ignore(size_t option) {
+  ignored |= uint64_t{1} << option;
+}
+
+py::dict LaunchOptions::ignoredOptions() const {
+  py::dict result;
+  for (size_t i = 0; i < std::size(kOptions); ++i)
+    if (ignored >> i & 1)
+      result[kOptions[i].name] = kOptions[i].option == Option::Hint
+                                     ? backends::optionTable()[i].help
+                                     : "for AMD's GPUs, ignored";
+  return result;
 }
 
 bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &kernelName) {
@@ -305,6 +325,8 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     checkExternLibs(value, kernelName);
     return true;
   case Option::Hint:
+    if (value != Py_None)
+      ignore(index);
     return true;
   case Option::IrOverride:
     if (value != Py_None)

@@ -32,9 +32,18 @@ struct LaunchOptions {
   /// Number of the `arch` among those that launches have named; 0: the machine at hand.
   uint16_t archNumber = 0;
 
-  /// After the last keyword: adds what SECTILE_CHECK, SECTILE_DEBUG and SECTILE_NUMERICS ask of
-  /// every launch, and leaves out what the target does not look at.
+  /// Those that were given and change nothing, by their places in backends::optionTable(). Selects
+  /// no variant.
+  uint64_t ignored = 0;
+
+  /// After the last keyword: adds what SECTILE_CHECK, SECTILE_DEBUG and other variables ask of
+  /// every launch.
   void complete();
+  /// When it is known which back end compiles: leaves out, and notes in `ignored`, what it does not
+  /// look at.
+  void leaveOutFor(std::string_view backend);
+  /// Keyword -> why it changes nothing.
+  py::dict ignoredOptions() const;
   /// One keyword and its value. False when there is no such option; throws when the value is wrong.
   bool set(PyObject *keyword, PyObject *value, const std::string &kernelName);
   /// Different options, different words.
@@ -48,6 +57,9 @@ struct LaunchOptions {
   py::dict unusual() const;
 
   static const std::vector<std::string> &names();
+
+private:
+  void ignore(size_t option);
 };
 
 /// Returns the driver's handle: an int, or what a stream of torch, CuPy or another library has as

@@ -70,6 +70,9 @@ struct KernelState {
   StateMutex mutex;
   /// The Python face of each variant.
   std::unordered_map<const jit::Kernel *, py::object> compiled;
+  /// The options that launches of it gave and that change nothing, which its remarks name
+  /// (LaunchOptions::ignored).
+  std::unordered_map<const jit::Kernel *, uint64_t> ignored;
   /// In the order in which they were obtained.
   std::vector<Variant> variants;
   /// Adds one, or puts it in the place of the same one without its stages; returns where it is.

@@ -303,12 +303,18 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
       [[unlikely]]
     throwError(status.error());
   int32_t device = deviceOf(state, call.read.span(), call.options, call.isWarmup);
-  bool isGpu = device >= 0 || LaunchOptions::isGpu(call.options.target);
+  LaunchOptions options = call.options;
+  bool isGpu = device >= 0 || LaunchOptions::isGpu(options.target);
+  if (options.kernel.dependsOnBackend()) [[unlikely]]
+    options.leaveOutFor(options.target != LaunchOptions::Target::OfArrays
+                            ? LaunchOptions::nameOf(options.target)
+                        : isGpu ? jit::Runtime::defaultGpuBackend()
+                                : "cpu");
   arguments.device = std::max(device, 0);
   arguments.stream = isGpu && !call.isWarmup ? call.stream.current() : nullptr;
-  arguments.addOption(call.options.word());
+  arguments.addOption(options.word());
   arguments.addOption(isGpu ? 2 + static_cast<uint64_t>(device + 1) +
-                                  (static_cast<uint64_t>(call.options.target) << 32)
+                                  (static_cast<uint64_t>(options.target) << 32)
                             : 0);
   arguments.addOption(own->version);
   // A @jit function passed as a constant has sources of its own.
@@ -327,12 +333,12 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
     forEachPassed([&](const auto &source) { sources.passed.push_back(source); });
     return sources;
   };
-  if (call.options.isForArchive) [[unlikely]] {
+  if (options.isForArchive) [[unlikely]] {
     // Each has a face of its own, even where its code is that of another variant.
     py::list all;
     auto add = [&](jit::MemoryFacts memory) {
       const Variant made = getVariant(state, {call.kernel, call.read, allSources()},
-                                      std::move(memory), call.options, device);
+                                      std::move(memory), options, device);
       all.append(wrapCompiledKernel(made, call.kernel));
       return made.kernel;
     };
@@ -347,8 +353,7 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
       kernel = findChecked(state, arguments, kernel, {call.kernel, call.read, allSources()});
     if (!kernel) [[unlikely]] {
       const LaunchedKernel launched{call.kernel, call.read, allSources()};
-      Variant made =
-          getVariant(state, launched, jit::MemoryFacts::of(arguments), call.options, device);
+      Variant made = getVariant(state, launched, jit::MemoryFacts::of(arguments), options, device);
       // Its Python face is there before another launch can find the kernel in the table.
       py::object compiled = wrapCompiledKernel(made, call.kernel);
       {
@@ -366,8 +371,20 @@ py::object selectVariant(KernelState &state, const ReadCall &call, jit::BoundLau
   };
   result.kernel = call.isWarmup ? jit::selectAhead(arguments, call.read.span(), obtain)
                                 : jit::selectForMemory(arguments, obtain);
-  std::lock_guard lock(state.mutex);
-  return state.compiled.find(result.kernel)->second;
+  py::object compiled;
+  bool notes = false;
+  {
+    std::lock_guard lock(state.mutex);
+    compiled = state.compiled.find(result.kernel)->second;
+    if (options.ignored) [[unlikely]] {
+      uint64_t &noted = state.ignored[result.kernel];
+      notes = (options.ignored & ~noted) != 0;
+      noted |= options.ignored;
+    }
+  }
+  if (notes)
+    compiled.attr("_note_ignored")(options.ignoredOptions());
+  return compiled;
 }
 
 void runLaunch(const jit::BoundLaunch &ready, void *stream) {

@@ -11,6 +11,8 @@ namespace {
 
 struct KernelObject {
   PyObject_HEAD KernelState *state; // null until _configure
+  /// Whether a program gave this kernel a `run` of its own: kernel.run = f.
+  std::atomic<bool> runsOtherwise;
 };
 
 struct LauncherObject {
@@ -161,11 +163,23 @@ bool hasOwnRun(PyTypeObject *type) {
   return false;
 }
 
+bool runsOtherwise(PyObject *kernel) {
+  return reinterpret_cast<KernelObject *>(kernel)->runsOtherwise.load(std::memory_order_relaxed);
+}
+
+int setKernelAttribute(PyObject *self, PyObject *name, PyObject *value) {
+  int result = PyObject_GenericSetAttr(self, name, value);
+  if (result == 0 && PyUnicode_CompareWithASCIIString(name, "run") == 0)
+    reinterpret_cast<KernelObject *>(self)->runsOtherwise.store(value != nullptr,
+                                                                std::memory_order_relaxed);
+  return result;
+}
+
 /// kernel[grid], which does what `lambda *a, **k: kernel.run(*a, grid=grid, warmup=False, **k)`
 /// does, in less time where `run` is JITFunction's.
 PyObject *subscriptKernel(PyObject *self, PyObject *grid) {
   static PyObject *const byRun = PyUnicode_InternFromString("_launch_by_run");
-  if (hasOwnRun(Py_TYPE(self))) [[unlikely]]
+  if (hasOwnRun(Py_TYPE(self)) || runsOtherwise(self)) [[unlikely]]
     return PyObject_CallMethodOneArg(self, byRun, grid);
   return makeLauncher(self, grid);
 }
@@ -347,6 +361,7 @@ PyType_Slot kernelSlots[] = {
      const_cast<char *>("What sectile.JITFunction is made of; kernel[grid] gives a Launcher.")},
     {Py_tp_methods, kernelMethods},
     {Py_mp_subscript, reinterpret_cast<void *>(subscriptKernel)},
+    {Py_tp_setattro, reinterpret_cast<void *>(setKernelAttribute)},
     {Py_tp_dealloc, reinterpret_cast<void *>(freeKernel)},
     {Py_tp_traverse, reinterpret_cast<void *>(traverseKernel)},
     {Py_tp_clear, reinterpret_cast<void *>(clearKernel)},

@@ -303,6 +303,12 @@ class Runtime(Group):
     as_triton = Knob("SECTILE_AS_TRITON", bool, False)
     print_elements = Knob("SECTILE_PRINT_ELEMENTS", int, 1024)
     numerics = Knob("SECTILE_NUMERICS", str, "default", ("default", "strict", "reproducible"))
+    default_dot_input_precision = Knob(
+        "SECTILE_DEFAULT_DOT_INPUT_PRECISION",
+        str,
+        "tf32",
+        ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"),
+    )
     print_format = Knob("SECTILE_PRINT_FORMAT", str, "numpy", ("numpy", "triton"))
     print_buffer = Knob("SECTILE_PRINT_BUFFER", str, None)
     launch_enter_hook = Hook(

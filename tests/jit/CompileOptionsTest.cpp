@@ -74,6 +74,19 @@ TEST(CompileOptions, DifferentOptionsHaveDifferentWords) {
     EXPECT_TRUE(words.insert(options.word()).second) << name;
     EXPECT_EQ(options.word() >> KernelOptions::kWordBits, 0u) << name;
   }
+  for (const OptionDescription &option : optionTable()) {
+    if (option.kind != OptionDescription::Kind::Count)
+      continue;
+    std::set<uint64_t> ofCounts;
+    for (int32_t count = 0; count <= option.most; ++count) {
+      CompileOptions options;
+      if (!option.allows(count))
+        continue;
+      ASSERT_TRUE(options.setField(option.keyword, std::to_string(count))) << option.keyword;
+      EXPECT_TRUE(ofCounts.insert(options.word()).second) << option.keyword << '=' << count;
+    }
+    EXPECT_GE(ofCounts.size(), 2u) << option.keyword;
+  }
   // Neighbours in the word do not run into each other.
   KernelOptions a, b;
   a.warpCount = 64;

@@ -147,6 +147,10 @@ class CompiledKernel:
         """The JITFunction that obtained it; None once that is gone."""
         return self._origin.owner()
 
+    def _note_ignored(self, options: dict[str, str]) -> None:
+        """Adds to the remarks which options launches gave that change nothing, and why."""
+        self._ignored = {**self.__dict__.get("_ignored", {}), **options}
+
     def _init_handles(self) -> None:
         """Makes `run` ready. Triton's programs call it before they read `n_regs`, or after they have restored
         the attributes of a pickled kernel, with ``run`` None."""
@@ -225,6 +229,15 @@ def launcher(compiled: CompiledKernel, grid: Grid) -> Callable[..., None]:
     return launch
 
 
+def _remarks(compiled: CompiledKernel) -> list[dict[str, Any]]:
+    """Implements `CompiledKernel.remarks`: the compiler's, and one for each option that launches gave in vain."""
+    nowhere = {"file": "", "function": "", "line": 0, "column": 0, "numbers": {}}
+    ignored = compiled.__dict__.get("_ignored", {})
+    return compiled._code.remarks + [
+        {"kind": "option", "text": f"{name}: {why}", **nowhere} for name, why in ignored.items()
+    ]
+
+
 def _of_code(name: str) -> Callable[[CompiledKernel], Any]:
     return lambda compiled: getattr(compiled._code, name)
 
@@ -234,14 +247,14 @@ _ATTRIBUTES: dict[str, Callable[[CompiledKernel], Any]] = {
     **{
         name: _of_code(name)
         for name in (
-            "name", "asm", "metadata", "hash", "kernel", "arguments", "provenance", "remarks", "warnings",
-            "compile_times",
+            "name", "asm", "metadata", "hash", "kernel", "arguments", "provenance", "warnings", "compile_times",
         )
     },
+    "remarks": _remarks,
     "src": source_of,
     "n_regs": lambda compiled: compiled._code.registers or 1,
     "n_spills": lambda compiled: compiled._code.local_bytes // 4,
     "run": _of_code("runner"),
 }  # fmt: skip
-#: The kernel may be gone the next time; loading may fail for once.
-_READ_EACH_TIME = ("src", "n_regs", "n_spills")
+#: The kernel may be gone the next time; loading may fail for once; launches may add remarks.
+_READ_EACH_TIME = ("src", "n_regs", "n_spills", "remarks")

@@ -475,7 +475,8 @@ TEST(CppLaunch, EveryOptionOfALaunchCanBeSet) {
               .enable_fp_fusion = false,
               .launch_cooperative_grid = false,
               .launch_pdl = false,
-              .numerics = Numerics::Strict};
+              .numerics = Numerics::Strict,
+              .default_dot_input_precision = DotPrecision::Ieee};
   auto fill = kernel("fill_with_options", [](Ptr<f32> out) { store(out, 1.0f); });
   float out[1];
   fill.launch({1}, out);
@@ -487,7 +488,8 @@ TEST(CppLaunch, EveryOptionOfALaunchCanBeSet) {
   EXPECT_EQ(variants[1].options,
             "num_warps=8, num_stages=2, check=bounds, debug=1, enable_fp_fusion=0");
   EXPECT_EQ(variants[2].options, "num_warps=8, num_stages=2, maxnreg=64, check=bounds, debug=1, "
-                                 "sanitize_overflow=0, enable_fp_fusion=0, numerics=strict");
+                                 "sanitize_overflow=0, enable_fp_fusion=0, numerics=strict, "
+                                 "default_dot_input_precision=ieee");
   EXPECT_EQ(variants[2].compiled.properties().at("maxnreg"), 64);
   EXPECT_EQ(variants[2].compiled.properties().at("check_bounds"), 1);
   try {

@@ -274,6 +274,13 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("operation", "'func.func' op is too much for this back end"),
                     std::pair("codegen", "code generation failed: no libcall")));
 
+TEST(CompileDriver, precisions_of_the_options_are_those_of_products) {
+  std::vector<std::string_view> ofProducts;
+  for (uint32_t i = 0; i <= tile::getMaxEnumValForInputPrecision(); ++i)
+    ofProducts.push_back(tile::stringifyInputPrecision(*tile::symbolizeInputPrecision(i)));
+  EXPECT_THAT(wordsOf(backends::DotPrecision()), ::testing::ElementsAreArray(ofProducts));
+}
+
 TEST(CompileDriver, a_reproducer_has_every_option) {
   backends::CompileOptions options;
   options.backend = "cuda";

@@ -317,6 +317,37 @@ def test_knobs_follow_and_are_put_back(tmp_path):
     ]  # fmt: skip
 
 
+def test_the_default_precision_of_products_is_tritons():
+    lines = program("""
+        import triton, triton.language as tl
+        from triton import knobs
+        from triton.compiler import ASTSource
+        from triton.backends.compiler import GPUTarget
+        import linecache
+        text = (
+            "def product(a, b, out):\\n"
+            "    i = tl.arange(0, 32)\\n"
+            "    both = i[:, None] * 32 + i[None, :]\\n"
+            "    tl.store(out + both, tl.dot(tl.load(a + both), tl.load(b + both)))\\n"
+        )
+        linecache.cache["product.py"] = (len(text), None, text.splitlines(True), "product.py")
+        names = {"tl": tl}
+        exec(compile(text, "product.py", "exec"), names)
+        product = triton.jit(names["product"])
+        def made(**options):
+            source = ASTSource(product, dict.fromkeys(("a", "b", "out"), "*fp32"))
+            compiled = triton.compile(source, GPUTarget("cuda", 90, 32), options)
+            print("precision = ieee" in compiled.asm["ttir"], compiled.packed_metadata, compiled.function)
+        made()
+        made(default_dot_input_precision="bf16x3")
+        knobs.language.fp32_default = None
+        made()
+        made(default_dot_input_precision="ieee", backend_name="cuda", enable_reflect_ftz=True)
+    """, TRITON_F32_DEFAULT="ieee").splitlines()  # fmt: skip
+    assert [line.split()[0] for line in lines] == ["True", "False", "False", "True"]
+    assert lines[0].startswith("True (4, 1, ") and lines[0].endswith(" None")
+
+
 def test_devices_have_figures_to_divide_by():
     assert program("""
         import triton
@@ -606,6 +637,14 @@ def test_overridden_methods_are_called():
         del seen[1:]
         fill[(1,)](x, 4)
         print(len(seen))
+        usual = fill.run
+        fill.run = lambda *args, grid, warmup, **kwargs: seen.append("own") or usual(*args, grid=grid, warmup=warmup, **kwargs)
+        print(fill[(1,)](x, 4).name, triton.jit(names["fill"])[(1,)](x, 4).name, seen[1:])
+        triton.autotune(configs[:1], key=[])(fill)[(1,)](x)
+        print(seen[1:])
+        del fill.run, seen[1:]
+        fill[(1,)](x, 4)
+        print(len(seen))
         class Watched(JITFunction):
             def run(self, *args, **kwargs):
                 seen.append("subclass")
@@ -631,7 +670,8 @@ def test_overridden_methods_are_called():
         triton.autotune([triton.Config({"B": 4}), triton.Config({"B": 2})], key=[])(fill)[lambda meta: (4 // meta["B"],)](x)
         print(sorted(seen))
     """, SECTILE_AUTOTUNE_CACHE="off").splitlines() == [
-        "[('fill', (1,), False)] fill", "True {False, True}", "1", "['subclass']", "[2, 4] {'B': 2} None", "[2, 4]",
+        "[('fill', (1,), False)] fill", "True {False, True}", "1",
+        "fill fill ['own']", "['own', 'own']", "1", "['subclass']", "[2, 4] {'B': 2} None", "[2, 4]",
     ]  # fmt: skip
 
 

@@ -25,8 +25,9 @@ X = np.zeros(64, np.float32)
 PARAMETERS = "\n  help: the parameters are x, out, n, factor, BLOCK"
 OPTIONS = (
     "; launch options are num_warps, num_stages, num_ctas, maxnreg, check, debug, sanitize_overflow, fatal_asserts, "
-    "enable_fp_fusion, launch_cooperative_grid, launch_pdl, numerics, persistent, waves_per_eu, matrix_instr_nonkdim, arch, "
-    "target, stream, extern_libs, ir_override, enable_reflect_ftz, kpack, schedule_hint"
+    "enable_fp_fusion, launch_cooperative_grid, launch_pdl, numerics, persistent, waves_per_eu, matrix_instr_nonkdim, "
+    "default_dot_input_precision, arch, target, stream, extern_libs, ir_override, enable_reflect_ftz, ptx_options, kpack, schedule_hint, "
+    "allow_flush_denorm, instrumentation_mode"
 )
 GRID = (
     "\n  help: a grid is an int, a tuple of one to three ints, or a function of the arguments that "

@@ -49,7 +49,7 @@ def test_what_hooks_are_told(heard, x):
         "make.<locals>.kernel[num_warps=8, num_stages=3, num_ctas=1, maxnreg=None, check=None, "
         "debug=False, sanitize_overflow=True, fatal_asserts=False, enable_fp_fusion=True, launch_cooperative_grid=False, "
         "launch_pdl=False, numerics=default, persistent=True, waves_per_eu=None, "
-        "matrix_instr_nonkdim=None](x: *fp32, n: i32, BLOCK: constexpr)"
+        "matrix_instr_nonkdim=None, default_dot_input_precision=tf32](x: *fp32, n: i32, BLOCK: constexpr)"
     )
     told = event["compile"]
     assert told["signature"] == {"x": "*fp32", "n": "i32", "BLOCK": "constexpr"}

@@ -266,3 +266,22 @@ def test_the_tuner_offers_several_blocks(device):
     double[lambda meta: (st.cdiv(100, meta["BLOCK"]),)](x, out, 100)
     np.testing.assert_array_equal(out, 2 * x)
     assert double.best_config.num_ctas in (1, 2)
+
+
+@st.jit
+def add_one(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i, mask=i < n, other=0.0)
+    tl.device_assert(value < 100.0, "too large")
+    tl.store(x + i, value + 1.0, mask=i < n)
+
+
+def test_the_device_of_the_arrays_decides_which_options_count(device):
+    x = np.zeros(60, np.float32)
+    made = add_one[(1,)](x, 60, BLOCK=64, debug=True, fatal_asserts=True, waves_per_eu=2)
+    assert (x == 1).all()
+    is_gpu, is_amd = device.startswith(("cuda", "hip")), device.startswith("hip")
+    assert made.metadata.fatal_asserts == is_gpu
+    assert made.metadata.waves_per_eu == (2 if is_amd else None)
+    ignored = [remark["text"] for remark in made.remarks if remark["kind"] == "option"]
+    assert ignored == ([] if is_amd else ["waves_per_eu: for AMD's GPUs, ignored"])

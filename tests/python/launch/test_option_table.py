@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -22,7 +23,7 @@ UNUSUAL = {
     for name, (kind, initial, *_) in TABLE.items()
     if kind != "keyword"
 }  # fmt: skip
-UNUSUAL |= {"maxnreg": 64, "matrix_instr_nonkdim": 16}
+UNUSUAL |= {"maxnreg": 64, "matrix_instr_nonkdim": 16, "default_dot_input_precision": "ieee"}
 #: Options of AMD's GPUs, which launches elsewhere leave out.
 AMD = ("waves_per_eu", "matrix_instr_nonkdim")
 #: Those that mean nothing without debug=True, where code is as without them.
@@ -115,6 +116,71 @@ def test_a_configuration_has_the_counts_of_the_table():
     assert set(parameters) - set(counts) == {"kwargs", "pre_hook", "ir_override"}
     config = st.Config({"BLOCK": 8}, **{name: UNUSUAL[name] for name in counts})
     assert config.all_kwargs() == {"BLOCK": 8, **{name: UNUSUAL[name] for name in counts}}
+
+
+@st.jit
+def product(a, b, out, PRECISION: tl.constexpr):
+    i = tl.arange(0, 32)
+    both = i[:, None] * 32 + i[None, :]
+    tl.store(out + both, tl.dot(tl.load(a + both), tl.load(b + both), input_precision=PRECISION))
+
+
+def precision_of(compiled):
+    """What the product's operands are rounded to, as the kernel's IR has it; tf32 is not written."""
+    found = re.search(r"tile\.dot .*precision = (\w+)", compiled.asm["tile"])
+    return found.group(1) if found else "tf32"
+
+
+@pytest.mark.parametrize("name", ["ieee", "bf16x3", "tf32x3", "bf16x6", "tf32"])
+@pytest.mark.parametrize("own", [None, "ieee", "tf32"])
+def test_products_that_name_no_precision_have_that_of_the_launch(name, own):
+    kinds = dict.fromkeys("ab", "*fp32:16") | {"out": "*fp32:16"}
+    with st.knobs.scope(keep_stages=True):
+        made = st.compile(
+            product, kinds, {"PRECISION": own}, "cuda:90", default_dot_input_precision=name
+        )
+    assert precision_of(made) == (own or name)
+
+
+def test_products_that_name_no_precision_have_that_of_the_environment():
+    kinds = dict.fromkeys("ab", "*fp32:16") | {"out": "*fp32:16"}
+    for name, given in (("ieee", {}), ("bf16x3", {"default_dot_input_precision": "bf16x3"})):
+        with st.knobs.scope(keep_stages=True, default_dot_input_precision="ieee"):
+            made = st.compile(product, kinds, {"PRECISION": None}, "cuda:90", **given)
+        assert precision_of(made) == name
+    with st.knobs.scope(keep_stages=True):
+        made = st.compile(product, kinds, {"PRECISION": None}, "cuda:90")
+    assert precision_of(made) == "tf32"
+
+
+def test_an_unknown_precision_lists_the_known():
+    with pytest.raises(st.SectileError, match="not tf32, tf32x3, ieee, bf16x3 or bf16x6"):
+        warm(new_kernel(), default_dot_input_precision="tf16")
+
+
+def ignored(compiled):
+    return [remark["text"] for remark in compiled.remarks if remark["kind"] == "option"]
+
+
+def test_options_that_change_nothing_are_remarked():
+    kernel = new_kernel()
+    assert ignored(warm(kernel)) == []
+    first = warm(kernel, waves_per_eu=2)
+    assert ignored(first) == ["waves_per_eu: for AMD's GPUs, ignored"]
+    again = warm(kernel, kpack=2, schedule_hint=None, waves_per_eu=3)
+    assert again is first  # they select no variant
+    assert ignored(first) == [
+        "waves_per_eu: for AMD's GPUs, ignored",
+        "kpack: of Triton's for AMD's GPUs, ignored",
+    ]
+    assert "kpack: of Triton's for AMD's GPUs, ignored" in str(st.inspect(first))
+    assert ignored(warm(kernel, "hip:gfx942", waves_per_eu=2)) == []
+    hints = [name for name, row in TABLE.items() if row[0] == "keyword" and "ignored" in row[-1]]
+    assert len(hints) == 6
+    assert [text.partition(":")[0] for text in ignored(warm(new_kernel(), **dict.fromkeys(hints, 1)))] == hints  # fmt: skip
+    assert ignored(warm(kernel, "cpu", matrix_instr_nonkdim=16)) == [
+        "matrix_instr_nonkdim: for AMD's GPUs, ignored"
+    ]
 
 
 def test_an_unknown_option_lists_all():

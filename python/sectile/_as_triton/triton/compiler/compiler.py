@@ -107,6 +107,12 @@ def _metadata(code):
 
 _compiled._ATTRIBUTES["asm"] = lambda compiled: AsmDict(compiled._code.asm, compiled)
 _compiled._ATTRIBUTES["metadata"] = lambda compiled: _metadata(compiled._code)
+#: What Triton's launchers pass on to `CompiledKernel.run`, which knows its code without them.
+_compiled._ATTRIBUTES["module"] = _compiled._ATTRIBUTES["function"] = lambda compiled: None
+_compiled._ATTRIBUTES["metadata_group"] = lambda compiled: {}
+_compiled._ATTRIBUTES["packed_metadata"] = lambda compiled: (
+    compiled.metadata.num_warps, compiled.metadata.num_ctas, compiled.metadata.shared
+)  # fmt: skip
 #: Threads of a block for which the registers of a multiprocessor suffice.
 _compiled._ATTRIBUTES["n_max_threads"] = lambda compiled: min(
     1024, 65536 // compiled.n_regs // 32 * 32
@@ -187,8 +193,8 @@ def compile(src, target=None, options=None, _env_vars=None):
 
 #: Options of Triton's back ends that change nothing here.
 _IGNORED = frozenset((
-    "num_consumer_groups", "num_buffers_warp_spec", "enable_reflect_ftz", "supported_fp8_dtypes", "backend_name",
-    "arch", "warp_size", "cluster_dims", "default_dot_input_precision", "allowed_dot_input_precisions",
+    "num_consumer_groups", "num_buffers_warp_spec", "supported_fp8_dtypes", "backend_name",
+    "arch", "warp_size", "cluster_dims", "allowed_dot_input_precisions",
     "deprecated_fp8_dot_operand_dtypes", "max_num_imprecise_acc_default", "generate_native_code",
 ))  # fmt: skip
 
@@ -200,8 +206,8 @@ def _standing_alone(kernel, src):
     for name in ("asm", "hash", "name", "n_regs", "n_spills"):
         if name not in ("n_regs", "n_spills") or kernel.metadata.backend_name == "cpu":
             setattr(kernel, name, getattr(kernel, name))
-    kernel.module = kernel.function = kernel.packed_metadata = None
-    kernel.metadata_group = {}
+    kernel.module, kernel.function = kernel.module, kernel.function
+    kernel.packed_metadata, kernel.metadata_group = kernel.packed_metadata, kernel.metadata_group
     kernel.num_warps, kernel.shared = kernel.metadata.num_warps, kernel.metadata.shared
     _write_for_static_launcher(kernel)
     return kernel
