@@ -269,7 +269,7 @@ def test_the_tuner_offers_several_blocks(device):
 
 
 @st.jit
-def add_one(x, n, BLOCK: tl.constexpr):
+def add_below(x, n, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     value = tl.load(x + i, mask=i < n, other=0.0)
     tl.device_assert(value < 100.0, "too large")
@@ -278,7 +278,7 @@ def add_one(x, n, BLOCK: tl.constexpr):
 
 def test_the_device_of_the_arrays_decides_which_options_count(device):
     x = np.zeros(60, np.float32)
-    made = add_one[(1,)](x, 60, BLOCK=64, debug=True, fatal_asserts=True, waves_per_eu=2)
+    made = add_below[(1,)](x, 60, BLOCK=64, debug=True, fatal_asserts=True, waves_per_eu=2)
     assert (x == 1).all()
     is_gpu, is_amd = device.startswith(("cuda", "hip")), device.startswith("hip")
     assert made.metadata.fatal_asserts == is_gpu
