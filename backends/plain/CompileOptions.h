@@ -29,10 +29,11 @@ constexpr std::array<std::string_view, 3> wordsOf(Numerics) {
   return {"default", "strict", "reproducible"};
 }
 
-/// What fp32 operands of a product are rounded to (tile::InputPrecision, by the same words).
-enum class DotPrecision : uint8_t { Tf32, Tf32x3, Ieee, Bf16x3, Bf16x6 };
-constexpr std::array<std::string_view, 5> wordsOf(DotPrecision) {
-  return {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"};
+/// What fp32 operands of a product are rounded to: tile::InputPrecision, by the same words, or as
+/// the environment says, else tf32.
+enum class DotPrecision : uint8_t { Default, Tf32, Tf32x3, Ieee, Bf16x3, Bf16x6 };
+constexpr std::array<std::string_view, 6> wordsOf(DotPrecision) {
+  return {"default", "tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"};
 }
 
 /// Which numbers of its range a Count may be; None is Python's.
@@ -94,14 +95,18 @@ struct KernelOptions {
   }
 
   /// Whether normalizeFor() leaves something out for some back end.
-  constexpr bool dependsOnBackend() const { return wavesPerUnit || matrixExtent || fatalAsserts; }
+  constexpr bool dependsOnBackend() const {
+    return wavesPerUnit || matrixExtent || fatalAsserts || dotPrecision != DotPrecision::Default;
+  }
 
   /// Leaves out what the back end ("cpu", "cuda", "hip") does not look at.
   constexpr void normalizeFor(std::string_view backend) {
     if (backend != "hip")
       wavesPerUnit = matrixExtent = 0;
-    if (backend == "cpu")
+    if (backend == "cpu") {
       fatalAsserts = false;
+      dotPrecision = DotPrecision::Default; // products are exact there
+    }
   }
 
   /// Whether each choice is one of its words, as it is unless the bytes came from elsewhere.

@@ -95,7 +95,7 @@ int listOptions() {
                             : option.kind == Kind::Choice ? "=WORD"
                                                           : "[=0]");
     std::replace(spelling.begin(), spelling.end(), '_', '-');
-    llvm::outs() << llvm::formatv("  {0,-27} {1}\n", spelling, option.help);
+    llvm::outs() << llvm::formatv("  {0,-36} {1}\n", spelling, option.help);
   }
   return 0;
 }

@@ -162,8 +162,9 @@ void Compilation::run() {
 bool Compilation::evaluate() {
   lang::KernelSignature signature = request.signature;
   signature.sanitizeOverflow = request.options.debug && request.options.sanitizeOverflow;
-  signature.dotPrecision =
-      wordsOf(request.options.dotPrecision)[size_t(request.options.dotPrecision)];
+  if (request.options.dotPrecision != backends::DotPrecision::Default)
+    signature.dotPrecision =
+        wordsOf(request.options.dotPrecision)[size_t(request.options.dotPrecision)];
   // An unknown back end is reported when there is code to generate.
   if (std::unique_ptr<backends::Backend> backend = createBackend(request.options.backend)) {
     backends::TargetFacts facts = backend->facts(request.options);

@@ -199,10 +199,12 @@ constexpr Knob kKnobs[] = {
        knobs.numerics = options.numerics;
        return isKnown;
      }},
-    {{"SECTILE_DEFAULT_DOT_INPUT_PRECISION", "tf32|tf32x3|ieee|bf16x3|bf16x6", "tf32",
-      "what fp32 operands of products are rounded to where tl.dot does not say",
+    {{"SECTILE_DEFAULT_DOT_INPUT_PRECISION", "default|tf32|tf32x3|ieee|bf16x3|bf16x6", "default",
+      "what fp32 operands of products are rounded to on GPUs where neither tl.dot nor the launch "
+      "says; "
+      "default: tf32",
       "runtime.default_dot_input_precision"},
-     "tf32, tf32x3, ieee, bf16x3 or bf16x6",
+     "tf32, tf32x3, ieee, bf16x3, bf16x6 or default",
      [](std::string_view text, Knobs &knobs) {
        backends::CompileOptions options;
        bool isKnown = options.setField("default_dot_input_precision", text);

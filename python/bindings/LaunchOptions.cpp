@@ -325,7 +325,7 @@ bool LaunchOptions::set(PyObject *keyword, PyObject *value, const std::string &k
     checkExternLibs(value, kernelName);
     return true;
   case Option::Hint:
-    if (value != Py_None)
+    if (value != Py_None && !(PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 0))
       ignore(index);
     return true;
   case Option::IrOverride:

@@ -167,12 +167,10 @@ bool runsOtherwise(PyObject *kernel) {
   return reinterpret_cast<KernelObject *>(kernel)->runsOtherwise.load(std::memory_order_relaxed);
 }
 
-int setKernelAttribute(PyObject *self, PyObject *name, PyObject *value) {
-  int result = PyObject_GenericSetAttr(self, name, value);
-  if (result == 0 && PyUnicode_CompareWithASCIIString(name, "run") == 0)
-    reinterpret_cast<KernelObject *>(self)->runsOtherwise.store(value != nullptr,
-                                                                std::memory_order_relaxed);
-  return result;
+PyObject *setRunsOtherwise(PyObject *self, PyObject *value) {
+  reinterpret_cast<KernelObject *>(self)->runsOtherwise.store(value == Py_True,
+                                                              std::memory_order_relaxed);
+  Py_RETURN_NONE;
 }
 
 /// kernel[grid], which does what `lambda *a, **k: kernel.run(*a, grid=grid, warmup=False, **k)`
@@ -354,6 +352,7 @@ PyMethodDef kernelMethods[] = {{"_configure", configureKernel, METH_VARARGS, nul
                                {"_prepare", prepareKernel, METH_VARARGS, nullptr},
                                {"_variants", kernelVariants, METH_NOARGS, nullptr},
                                {"_forget", forgetKernel, METH_NOARGS, nullptr},
+                               {"_set_runs_otherwise", setRunsOtherwise, METH_O, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot kernelSlots[] = {
@@ -361,7 +360,6 @@ PyType_Slot kernelSlots[] = {
      const_cast<char *>("What sectile.JITFunction is made of; kernel[grid] gives a Launcher.")},
     {Py_tp_methods, kernelMethods},
     {Py_mp_subscript, reinterpret_cast<void *>(subscriptKernel)},
-    {Py_tp_setattro, reinterpret_cast<void *>(setKernelAttribute)},
     {Py_tp_dealloc, reinterpret_cast<void *>(freeKernel)},
     {Py_tp_traverse, reinterpret_cast<void *>(traverseKernel)},
     {Py_tp_clear, reinterpret_cast<void *>(clearKernel)},

@@ -64,7 +64,10 @@ class Launch(Generic[P, Result]):
     def __call__(
         self,
         *args: Any,
-        default_dot_input_precision: Literal["tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"] | None,
+        default_dot_input_precision: Literal[
+            "default", "tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"
+        ]
+        | None,
         **kwargs: Any,
     ) -> Result: ...
     @overload
@@ -147,6 +150,7 @@ class KernelBase:
         self,
     ) -> list[tuple[CompiledKernel, dict[str, Any], dict[str, Any], str, str, int]]: ...
     def _forget(self) -> None: ...
+    def _set_runs_otherwise(self, runs_otherwise: bool, /) -> None: ...
 
 def write_archive(
     kernels: list[tuple[Any, ...]], variants: list[tuple[KernelCode, bool]]

@@ -306,8 +306,8 @@ class Runtime(Group):
     default_dot_input_precision = Knob(
         "SECTILE_DEFAULT_DOT_INPUT_PRECISION",
         str,
-        "tf32",
-        ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"),
+        "default",
+        ("default", "tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"),
     )
     print_format = Knob("SECTILE_PRINT_FORMAT", str, "numpy", ("numpy", "triton"))
     print_buffer = Knob("SECTILE_PRINT_BUFFER", str, None)

@@ -315,7 +315,12 @@ def _settings_of_the_environment(built: Built) -> list[str]:
     """What the environment has asked of code whose exports leave it open: ``["SECTILE_CHECK=bounds"]``."""
     found: dict[str, None] = {}
     for export, compiled in built.entries:
-        for option, initial in (("check", None), ("debug", False), ("numerics", "default")):
+        for option, initial in (
+            ("check", None),
+            ("debug", False),
+            ("numerics", "default"),
+            ("default_dot_input_precision", "default"),
+        ):
             name = f"SECTILE_{option.upper()}"
             is_changed = any(getattr(code.metadata, option) != initial for code in compiled)
             if is_changed and option not in export.options() and name in os.environ:

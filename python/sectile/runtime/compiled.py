@@ -149,7 +149,7 @@ class CompiledKernel:
 
     def _note_ignored(self, options: dict[str, str]) -> None:
         """Adds to the remarks which options launches gave that change nothing, and why."""
-        self._ignored = {**self.__dict__.get("_ignored", {}), **options}
+        self.__dict__.setdefault("_ignored", {}).update(options)
 
     def _init_handles(self) -> None:
         """Makes `run` ready. Triton's programs call it before they read `n_regs`, or after they have restored

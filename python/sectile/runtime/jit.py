@@ -384,6 +384,16 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
     _own_run = run
     _launch_by_run = KernelInterface.__getitem__
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "run":  # one of this kernel's own, unless it is put back
+            self._set_runs_otherwise(getattr(value, "__func__", None) is not JITFunction._own_run)
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        if name == "run":
+            self._set_runs_otherwise(False)
+
     def bind(self, *args: Any, grid: Grid, **kwargs: Any) -> BoundKernel:
         return self._launcher(grid).bind(*args, **kwargs)
 

@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("codegen", "code generation failed: no libcall")));
 
 TEST(CompileDriver, precisions_of_the_options_are_those_of_products) {
-  std::vector<std::string_view> ofProducts;
+  std::vector<std::string_view> ofProducts = {"default"};
   for (uint32_t i = 0; i <= tile::getMaxEnumValForInputPrecision(); ++i)
     ofProducts.push_back(tile::stringifyInputPrecision(*tile::symbolizeInputPrecision(i)));
   EXPECT_THAT(wordsOf(backends::DotPrecision()), ::testing::ElementsAreArray(ofProducts));

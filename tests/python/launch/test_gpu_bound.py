@@ -90,7 +90,8 @@ def test_graphs_hold_fatal_assertions(torch):
     graph.replay()
     torch.cuda.synchronize()
     assert (x == 2).all()
-    with pytest.raises(st.ArgumentError, match="fatal_asserts=True"), torch.cuda.graph(graph):
+    other = torch.cuda.CUDAGraph()
+    with pytest.raises(st.ArgumentError, match="fatal_asserts=True"), torch.cuda.graph(other):
         add_asserting[(16,)](x, 1000, 100.0, **options)
 
 

@@ -144,7 +144,8 @@ def test_products_that_name_no_precision_have_that_of_the_launch(name, own):
 
 def test_products_that_name_no_precision_have_that_of_the_environment():
     kinds = dict.fromkeys("ab", "*fp32:16") | {"out": "*fp32:16"}
-    for name, given in (("ieee", {}), ("bf16x3", {"default_dot_input_precision": "bf16x3"})):
+    named = [{"default_dot_input_precision": name} for name in ("bf16x3", "tf32", "default")]
+    for name, given in zip(("ieee", "bf16x3", "tf32", "ieee"), ({}, *named), strict=True):
         with st.knobs.scope(keep_stages=True, default_dot_input_precision="ieee"):
             made = st.compile(product, kinds, {"PRECISION": None}, "cuda:90", **given)
         assert precision_of(made) == name
@@ -153,8 +154,17 @@ def test_products_that_name_no_precision_have_that_of_the_environment():
     assert precision_of(made) == "tf32"
 
 
+def test_products_are_exact_on_the_cpu_whatever_the_precision():
+    kinds = dict.fromkeys("ab", "*fp32:16") | {"out": "*fp32:16"}
+    made = [
+        st.compile(product, kinds, {"PRECISION": None}, "cpu", default_dot_input_precision=name)
+        for name in ("default", "ieee", "tf32")
+    ]
+    assert made[0] is made[1] is made[2]
+
+
 def test_an_unknown_precision_lists_the_known():
-    with pytest.raises(st.SectileError, match="not tf32, tf32x3, ieee, bf16x3 or bf16x6"):
+    with pytest.raises(st.SectileError, match="not default, tf32, tf32x3, ieee, bf16x3 or bf16x6"):
         warm(new_kernel(), default_dot_input_precision="tf16")
 
 
@@ -178,6 +188,7 @@ def test_options_that_change_nothing_are_remarked():
     hints = [name for name, row in TABLE.items() if row[0] == "keyword" and "ignored" in row[-1]]
     assert len(hints) == 6
     assert [text.partition(":")[0] for text in ignored(warm(new_kernel(), **dict.fromkeys(hints, 1)))] == hints  # fmt: skip
+    assert ignored(warm(new_kernel(), kpack=None, ptx_options="")) == []
     assert ignored(warm(kernel, "cpu", matrix_instr_nonkdim=16)) == [
         "matrix_instr_nonkdim: for AMD's GPUs, ignored"
     ]

@@ -449,7 +449,7 @@ _FOLLOWED = {
     "SECTILE_CACHE_DIR": _cache_folder,
     "SECTILE_DUMP": _dumps,
     "SECTILE_PTXAS": _ptxas,
-    "SECTILE_DEFAULT_DOT_INPUT_PRECISION": lambda: language.fp32_default,
+    "SECTILE_DEFAULT_DOT_INPUT_PRECISION": lambda: (language.fp32_default or "").lower() or None,
     "SECTILE_PRINT_AUTOTUNING": _of("autotuning", "print", "TRITON_PRINT_AUTOTUNING"),
     "SECTILE_CACHE_AUTOTUNING": _of("autotuning", "cache", "TRITON_CACHE_AUTOTUNING"),
 }

@@ -231,7 +231,11 @@ def is_capturing(device: Device, stream: Any = None) -> bool:
 def environment() -> str:
     """Switches of the process that change how fast kernels are."""
     runtime = knobs.runtime
-    return f"check={runtime.check or ''} debug={int(runtime.debug)}"
+    switches = f"check={runtime.check or ''} debug={int(runtime.debug)}"
+    for name in ("numerics", "default_dot_input_precision"):
+        if (value := getattr(runtime, name)) != "default":
+            switches += f" {name}={value}"
+    return switches
 
 
 def folder() -> str | None:

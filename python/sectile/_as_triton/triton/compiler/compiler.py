@@ -97,6 +97,8 @@ def _metadata(code):
     known.backend_name, known.arch = known.backend, known.target.arch
     known.warp_size = known.target.warp_size
     known.cluster_dims = (known.num_ctas, 1, 1)
+    if known.default_dot_input_precision == "default":
+        known.default_dot_input_precision = "tf32"
     known.triton_version = "3.6.0"
     known.tensordesc_meta, known.tmem_size = None, 0
     known.global_scratch_size = known.profile_scratch_size = 0
