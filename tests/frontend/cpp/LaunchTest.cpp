@@ -487,9 +487,9 @@ TEST(CppLaunch, EveryOptionOfALaunchCanBeSet) {
   EXPECT_EQ(variants[0].options, "");
   EXPECT_EQ(variants[1].options,
             "num_warps=8, num_stages=2, check=bounds, debug=1, enable_fp_fusion=0");
+  // Products are exact on the CPU, whatever is asked for.
   EXPECT_EQ(variants[2].options, "num_warps=8, num_stages=2, maxnreg=64, check=bounds, debug=1, "
-                                 "sanitize_overflow=0, enable_fp_fusion=0, numerics=strict, "
-                                 "default_dot_input_precision=ieee");
+                                 "sanitize_overflow=0, enable_fp_fusion=0, numerics=strict");
   EXPECT_EQ(variants[2].compiled.properties().at("maxnreg"), 64);
   EXPECT_EQ(variants[2].compiled.properties().at("check_bounds"), 1);
   try {
