@@ -387,7 +387,8 @@ class JITFunction(_native.KernelBase, KernelInterface[P, R]):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name == "run":  # one of this kernel's own, unless it is put back
-            self._set_runs_otherwise(getattr(value, "__func__", None) is not self._own_run.__func__)
+            usual: Any = self._own_run
+            self._set_runs_otherwise(getattr(value, "__func__", None) is not usual.__func__)
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
