@@ -16,8 +16,10 @@
 
 namespace sectile::nvidia {
 
-/// Returns the text of a PTX module with the `mul.wide` of 32 bits by constants that stand outside
-/// of loops written as two products, where it has `wgmma`; the text itself elsewhere.
+/// Returns the text of a PTX module with the `mul.wide` of 32 bits by constants written as two
+/// products, where it has `wgmma`, but for those in the innermost loops that have it and, where
+/// none does, in innermost loops: what a program computes for each of its tiles is in front of the
+/// loop of the tile's products. The text itself elsewhere.
 std::string splitWideProducts(std::string ptx);
 
 } // namespace sectile::nvidia

@@ -291,4 +291,28 @@ TEST(SplitWideProducts, products_by_constants_in_front_of_loops_stay_there) {
   EXPECT_EQ(nvidia::splitWideProducts(without), without);
 }
 
+TEST(SplitWideProducts, products_in_a_loop_around_that_of_wgmma_are_in_front_of_it) {
+  const auto product = [](const char *target) {
+    return "\tmul.wide.s32 \t" + std::string(target) + ", %r59, 16;\n";
+  };
+  // What follows the inner loop stands before it, as LLVM places it, so that branches back are no
+  // sign of a loop.
+  const std::string behind = "\tbra.uni \t$L__BB0_4;\n$L__BB0_1:\n\t@%p3 bra \t$L__BB0_5;\n"
+                             "$L__BB0_4:\n",
+                    inner = "\t@%p2 bra \t$L__BB0_1;\n$L__BB0_2:\n"
+                            "\t// begin inline asm\n\twgmma.mma_async ...;\n\t// end inline asm\n" +
+                            product("%rd5") + "\t@%p1 bra \t$L__BB0_2;\n",
+                    without = "$L__BB0_6:\n" + product("%rd6") + "\t@!%p4 bra \t$L__BB0_6;\n",
+                    end = "\tbra.uni \t$L__BB0_1;\n$L__BB0_5:\n\tret;\n";
+  const std::string split =
+      nvidia::splitWideProducts(behind + product("%rd2") + inner + without + end);
+  EXPECT_NE(split.find("mov.b64 %rd2, {%sectile_low, %sectile_high}; }\n" + inner + without),
+            std::string::npos)
+      << split;
+  // A loop in that of wgmma is a part of it.
+  const std::string within = "$L__BB0_1:\n\twgmma.mma_async ...;\n" + product("%rd2") + without +
+                             product("%rd3") + "\t@%p1 bra \t$L__BB0_1;\n\tret;\n";
+  EXPECT_EQ(nvidia::splitWideProducts(within), within);
+}
+
 } // namespace
