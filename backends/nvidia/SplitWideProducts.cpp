@@ -38,13 +38,12 @@ std::vector<Block> blocksOf(llvm::ArrayRef<StringRef> lines) {
   std::vector<Block> blocks(1);
   llvm::StringMap<unsigned> numbers;
   llvm::SmallVector<std::pair<unsigned, StringRef>> branches;
-  bool isOfUser = false, falls = false;
+  bool isOfUser = false;
   auto begin = [&](size_t line, bool isReached) {
     blocks.back().end = line;
     if (isReached)
       blocks.back().next.push_back(unsigned(blocks.size()));
     blocks.emplace_back().begin = line;
-    falls = true;
   };
   for (size_t number = 0; number < lines.size(); ++number) {
     StringRef line = lines[number].ltrim();
@@ -57,7 +56,7 @@ std::vector<Block> blocksOf(llvm::ArrayRef<StringRef> lines) {
       continue;
     StringRef text = line.split("//").first.trim();
     if (text.starts_with("$") && text.consume_back(":")) {
-      begin(number, falls);
+      begin(number, /*isReached=*/true);
       numbers[text] = unsigned(blocks.size() - 1);
       continue;
     }

@@ -112,9 +112,9 @@ _compiled._ATTRIBUTES["metadata"] = lambda compiled: _metadata(compiled._code)
 #: What Triton's launchers pass on to `CompiledKernel.run`, which knows its code without them.
 _compiled._ATTRIBUTES["module"] = _compiled._ATTRIBUTES["function"] = lambda compiled: None
 _compiled._ATTRIBUTES["metadata_group"] = lambda compiled: {}
-_compiled._ATTRIBUTES["packed_metadata"] = lambda compiled: (
-    compiled.metadata.num_warps, compiled.metadata.num_ctas, compiled.metadata.shared
-)  # fmt: skip
+_compiled._ATTRIBUTES["packed_metadata"] = lambda compiled: tuple(
+    getattr(compiled._code.metadata, name) for name in ("num_warps", "num_ctas", "shared")
+)
 #: Threads of a block for which the registers of a multiprocessor suffice.
 _compiled._ATTRIBUTES["n_max_threads"] = lambda compiled: min(
     1024, 65536 // compiled.n_regs // 32 * 32
@@ -208,8 +208,6 @@ def _standing_alone(kernel, src):
     for name in ("asm", "hash", "name", "n_regs", "n_spills"):
         if name not in ("n_regs", "n_spills") or kernel.metadata.backend_name == "cpu":
             setattr(kernel, name, getattr(kernel, name))
-    kernel.module, kernel.function = kernel.module, kernel.function
-    kernel.packed_metadata, kernel.metadata_group = kernel.packed_metadata, kernel.metadata_group
     kernel.num_warps, kernel.shared = kernel.metadata.num_warps, kernel.metadata.shared
     _write_for_static_launcher(kernel)
     return kernel
