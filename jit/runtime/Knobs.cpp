@@ -122,6 +122,16 @@ struct Knob {
   bool (*parse)(std::string_view, Knobs &);
 };
 
+/// Reads a word of a launch's option, which is the knob's, too. False when it is none.
+template <class Choice>
+bool readOption(std::string_view name, std::string_view text,
+                Choice backends::KernelOptions::*option, Choice &knob) {
+  backends::CompileOptions options;
+  const bool isKnown = options.setField(name, text);
+  knob = options.*option;
+  return isKnown;
+}
+
 constexpr Knob kKnobs[] = {
     {{"SECTILE_DUMP", "stages:folder", "no dumps",
       "writes stages of every compile to files: tile, tile-optimized, llvm, llvm-optimized, asm, "
@@ -194,10 +204,7 @@ constexpr Knob kKnobs[] = {
       "runtime.numerics"},
      "strict, reproducible or default",
      [](std::string_view text, Knobs &knobs) {
-       backends::CompileOptions options;
-       bool isKnown = options.setField("numerics", text);
-       knobs.numerics = options.numerics;
-       return isKnown;
+       return readOption("numerics", text, &backends::KernelOptions::numerics, knobs.numerics);
      }},
     {{"SECTILE_DEFAULT_DOT_INPUT_PRECISION", "default|tf32|tf32x3|ieee|bf16x3|bf16x6", "default",
       "what fp32 operands of products are rounded to on GPUs where neither tl.dot nor the launch "
@@ -206,10 +213,8 @@ constexpr Knob kKnobs[] = {
       "runtime.default_dot_input_precision"},
      "tf32, tf32x3, ieee, bf16x3, bf16x6 or default",
      [](std::string_view text, Knobs &knobs) {
-       backends::CompileOptions options;
-       bool isKnown = options.setField("default_dot_input_precision", text);
-       knobs.dotPrecision = options.dotPrecision;
-       return isKnown;
+       return readOption("default_dot_input_precision", text,
+                         &backends::KernelOptions::dotPrecision, knobs.dotPrecision);
      }},
     {{"SECTILE_CACHE_DIR", "folder", "$XDG_CACHE_HOME/sectile or ~/.cache/sectile",
       "where compiled kernels are kept; empty: nowhere", "cache.dir"},
