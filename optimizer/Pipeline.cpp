@@ -1,6 +1,7 @@
 #include "optimizer/Pipeline.h"
 
 #include "optimizer/AddToProducts.h"
+#include "optimizer/CountWhiles.h"
 #include "optimizer/DescribeBlocks.h"
 #include "optimizer/DropUnitAxes.h"
 #include "optimizer/ExactMath.h"
@@ -41,6 +42,8 @@ void buildPipeline(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<func::FuncOp>(createExpandReductions(options.fixedOrders));
   // Functions of elements become operations on tiles where that computes the same.
   passes.addNestedPass<func::FuncOp>(createFlattenMaps());
+  // Before the passes that look at for loops.
+  passes.addNestedPass<func::FuncOp>(createCountWhiles());
   // Before loops are unrolled, and while branches are as the kernel says them.
   passes.addNestedPass<func::FuncOp>(createNestLoops());
   // Early, so that copies of bodies are simplified with the rest.
@@ -85,6 +88,7 @@ void registerPasses() {
     registerCanonicalizerPass();
     registerCSEPass();
     registerPass([] { return createAddToProducts(); });
+    registerPass([] { return createCountWhiles(); });
     registerPass([] { return createDescribeBlocks(); });
     registerPass([] { return createDropUnitAxes(); });
     registerPass([] { return createExpandBlocks(); });

@@ -332,6 +332,27 @@ void GpuEmitter::narrowEach(llvm::MutableArrayRef<llvm::Value *> values, Type el
     value = builder.CreateFPTrunc(value, registerType(element));
 }
 
+/// Whether sums of products are narrowed that have just been waited for. Where two are narrowed by
+/// one instruction ptxas finds them in the registers of the product; where LLVM moves one of them
+/// into a later block, on its own, ptxas lets all products wait for each other (C7514).
+static bool narrowsSums(Operation *op) {
+  return isa<arith::TruncFOp>(op) && op->getOperand(0).getDefiningOp<DotWaitOp>() &&
+         elementTypeOf(op->getOperand(0).getType()).isF32() &&
+         elementTypeOf(op->getResult(0).getType()).getIntOrFloatBitWidth() == 16;
+}
+
+/// Narrows two numbers by one instruction.
+static void narrowBoth(llvm::IRBuilderBase &builder, llvm::MutableArrayRef<llvm::Value *> values,
+                       llvm::Type *narrow) {
+  auto *type = llvm::FixedVectorType::get(values[0]->getType(), 2);
+  llvm::Value *both = llvm::PoisonValue::get(type);
+  for (uint64_t lane : {0, 1})
+    both = builder.CreateInsertElement(both, values[lane], lane);
+  both = builder.CreateFPTrunc(both, llvm::FixedVectorType::get(narrow, 2));
+  for (uint64_t lane : {0, 1})
+    values[lane] = builder.CreateExtractElement(both, lane);
+}
+
 /// Whether the operation changes nothing but the sign of numbers of 16 bits.
 static bool isOfSigns(Operation *op) {
   if (!isa<math::AbsFOp, arith::NegFOp>(op))
@@ -363,8 +384,11 @@ SmallVector<Registers, 2> GpuEmitter::emitElementwise(Operation *op, ArrayRef<Re
       for (auto [all, value] : llvm::zip(emitted, emitOne(op, values)))
         all.push_back(value);
     for (auto [all, values, result] : llvm::zip(results, emitted, op->getResults())) {
-      if (!isMove)
-        narrowEach(values, elementTypeOf(result.getType()));
+      Type element = elementTypeOf(result.getType());
+      if (narrowsSums(op) && values.size() == 2)
+        narrowBoth(builder, values, registerType(element));
+      else if (!isMove)
+        narrowEach(values, element);
       all.append(values);
     }
   }

@@ -145,7 +145,7 @@ std::optional<AsyncLoad> AheadLoads::asEngineLoad(LoadOp load) {
     ahead.block = arrayBlockOf(
         load.getBlock(), load.getType(), analysis, shape,
         llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }), whyNot);
-  if (ahead.block && ahead.block->isEdited && !isSameThroughout(*ahead.block, loop)) {
+  if (ahead.block && ahead.block->isEdited && !isSameThroughout(ahead.block->at, loop)) {
     ahead.block.reset();
     whyNot = "the array's address is loaded in the loop";
   }

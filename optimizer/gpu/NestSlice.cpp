@@ -117,6 +117,17 @@ NestPosition NestSlice::first(OpBuilder &builder) {
   return enter(builder, outer.getLowerBound(), outerSlice.initial(), exists);
 }
 
+NestPosition NestSlice::here(OpBuilder &builder) {
+  return enter(builder, outer.getInductionVar(), outerSlice.carried(),
+               LoopExtent(builder, inner, 1).hasFirst(builder));
+}
+
+NestPosition NestSlice::onlyIf(OpBuilder &builder, Value condition, NestPosition position) {
+  position.outerIndex = arith::SelectOp::create(builder, inner.getLoc(), condition,
+                                                position.outerIndex, outer.getUpperBound());
+  return position;
+}
+
 Value NestSlice::exists(OpBuilder &builder, const NestPosition &position) {
   auto before = outer.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
   return arith::CmpIOp::create(builder, inner.getLoc(), before, position.outerIndex,

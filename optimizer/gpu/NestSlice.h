@@ -61,6 +61,10 @@ public:
 
   /// Returns the first position; the builder stands before the outer loop.
   NestPosition first(mlir::OpBuilder &builder);
+  /// Returns the first position of the outer loop's own round, in front of the inner loop.
+  NestPosition here(mlir::OpBuilder &builder);
+  /// Returns the position if `condition`, else the end of the outer loop.
+  NestPosition onlyIf(mlir::OpBuilder &builder, mlir::Value condition, NestPosition position);
   /// Returns whether there is a round at the position. Made anew each time: assemblers take what
   /// loops carry as a truth value for one that threads differ in.
   mlir::Value exists(mlir::OpBuilder &builder, const NestPosition &position);

@@ -119,6 +119,8 @@ private:
   NestPosition startFirstOfNest(LoopExtent &extent) {
     Location place = loop.getLoc();
     NestPosition position = nest->first(builder);
+    if (areApart)
+      position = nest->onlyIf(builder, areApart, position);
     Value exists = nest->exists(builder, position);
     Value isLong = arith::AndIOp::create(builder, place, exists,
                                          extent.hasLater(builder, loop.getLowerBound()));
@@ -146,6 +148,44 @@ private:
     scf::YieldOp::create(builder, place, nest->next(builder, ahead, there).all());
     position.setAll(branch.getResults());
     return position;
+  }
+
+  /// Returns the first position of the outer loop's next round.
+  NestPosition behind(const NestPosition &position) {
+    NestPosition next = nest->behind(builder, position);
+    return areApart ? nest->onlyIf(builder, areApart, next) : next;
+  }
+
+  /// In a round of the outer loop, starts its first copies where none has been started before it,
+  /// since they may read what the rounds before have stored. `running` is what the inner loop is to
+  /// carry: the position, stages and a parity.
+  void startAnew(SmallVectorImpl<Value> &running, const NestPosition &crossing, size_t aheadCount) {
+    Location place = loop.getLoc();
+    Value isFalse = constant(builder.getI1Type(), 0);
+    Value isAnew =
+        arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, areApart, isFalse);
+    auto anew = scf::IfOp::create(builder, place, ValueRange(running).take_front(aheadCount).getTypes(),
+                                  isAnew, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(anew.elseBlock());
+    scf::YieldOp::create(builder, place, ArrayRef(running).take_front(aheadCount));
+    builder.setInsertionPointToStart(anew.thenBlock());
+    ProxyFenceOp::create(builder, place, /*global=*/true);
+    BarrierOp::create(builder, place, /*sharedOnly=*/false);
+    Stages stages{running[aheadCount], {}, stageCount};
+    if (hasFewer())
+      stages.fewer = running[aheadCount + 2];
+    NestPosition ahead = nest->here(builder);
+    for (int64_t stage = 0; stage < distance(); ++stage) {
+      IRMapping there = nest->clone(builder, ahead);
+      startCopies(there, stages, nest->exists(builder, ahead));
+      ahead = nest->advance(builder, ahead, there, crossing);
+      stages.all = nextStage(stages.all, stageCount);
+      if (stages.fewer)
+        stages.fewer = nextStage(stages.fewer, stageCount - 1);
+    }
+    scf::YieldOp::create(builder, place, ahead.ofInner());
+    llvm::copy(anew.getResults(), running.begin());
   }
 
   /// Makes the memory barriers of the stages, at the builder's place.
@@ -355,9 +395,11 @@ private:
     if (producer) {
       running = firstOfRings();
     } else if (nest) {
+      if (apart)
+        areApart = apart->emit(builder);
       position = startFirstOfNest(*extent);
       isBeforeTurns = false;
-      crossing = nest->behind(builder, position);
+      crossing = behind(position);
       running = position.ofInner();
     } else {
       ahead = startFirst(*extent);
@@ -403,6 +445,8 @@ private:
         position.setOfInner(arguments.take_front(aheadCount));
         crossing.setAll(arguments.drop_front(running.size()));
       }
+      if (areApart)
+        startAnew(running, crossing, aheadCount);
     }
 
     SmallVector<Value> initial(loop.getInitArgs());
@@ -559,7 +603,7 @@ private:
     if (nest) {
       // Under the last product, whose wait follows.
       if (!producer)
-        llvm::append_range(carried, nest->behind(builder, crossing).all());
+        llvm::append_range(carried, behind(crossing).all());
       if (turns) {
         carried = behindOtherTeam(carried, position, crossing);
         carried.push_back(arith::XOrIOp::create(builder, place, turnParity, constant(i32, 1)));
@@ -628,6 +672,7 @@ private:
   SmallVector<Ring, 2> rings; // that a producer fills; empty: there is none
   Value full; // memory barriers of the stages that the engine fills; null: it fills none
   bool isBeforeTurns = true; // what is emitted now
+  Value areApart;            // arrays that are read and written; null: they are known to be
   Value turnParity;          // of the phase that the next turn waits for
 };
 

@@ -271,12 +271,18 @@ void StagePlan::goOnAcrossRounds() {
   std::string whyNot = nest->whyNot();
   if (whyNot.empty() && !given.isEmpty())
     whyNot = "what its addresses are made of is loaded in the loop";
-  if (whyNot.empty() && chosen.areBehindStores())
-    whyNot = "the engine is to see what is stored in front of it";
   if (whyNot.empty() && llvm::any_of(loads, [&](const AsyncLoad &ahead) {
-        return ahead.block->isEdited && !isSameThroughout(*ahead.block, outer);
+        return ahead.block->isEdited && !isSameThroughout(ahead.block->at, outer);
       }))
     whyNot = "it reads other arrays then, whose addresses are loaded";
+  if (whyNot.empty() && chosen.areBehindStores()) {
+    SmallVector<ArrayDescribed> read;
+    for (const AsyncLoad &ahead : loads)
+      read.push_back(ArrayDescribed(ahead.block->at));
+    apart = ArraysApart::of(outer, read, analysis);
+    if (!apart)
+      whyNot = "the engine is to see what is stored in front of it";
+  }
   if (whyNot.empty() && hasOtherProductLoops())
     whyNot = "another loop there has products, too";
   if (whyNot.empty() && (!isRoomFor(stageCount) || leavesFewerPrograms()))
@@ -284,6 +290,7 @@ void StagePlan::goOnAcrossRounds() {
   if (whyNot.empty())
     return;
   nest.reset();
+  apart.reset();
   addRemark(assumed.remarks, loop.getLoc(), "not-across-rounds",
             "its copies end with it, and begin anew in the next round of the loop around it: " +
                 whyNot);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "optimizer/gpu/AheadLoads.h"
+#include "optimizer/gpu/ApartArrays.h"
 #include "optimizer/gpu/BufferProducts.h"
 #include "optimizer/gpu/NestSlice.h"
 #include "optimizer/gpu/OverlapProducts.h"
@@ -26,7 +27,7 @@ public:
             const IndexAnalysis &analysis, const LoopWrites &writes, const LoopWrites &allWrites,
             GpuAssumptions &assumed)
       : loop(loop), shape(shape), askedStages(stageCount), stageCount(stageCount), assumed(assumed),
-        room(loop, shape, analysis), chosen(loop, shape, analysis, writes, allWrites, assumed),
+        analysis(analysis), room(loop, shape, analysis), chosen(loop, shape, analysis, writes, allWrites, assumed),
         loads(chosen.loads), slice(chosen.slice), given(chosen.given) {}
 
   /// Returns whether any load runs ahead; remarks on those that do and do not.
@@ -60,6 +61,7 @@ public:
   const int64_t askedStages;
   int64_t stageCount;
   GpuAssumptions &assumed;
+  const IndexAnalysis &analysis;
   StageRoom room;
   AheadLoads chosen;
   llvm::SmallVectorImpl<AsyncLoad> &loads;
@@ -71,6 +73,9 @@ public:
   bool meetsTwice = false;                        // warps, in a round
   mlir::scf::ForOp outer;                         // around the loop, if one is
   std::optional<NestSlice> nest;    // of both, if copies go on from round to round of the outer one
+  /// Those that the outer loop stores to, and what the copies read: where they are not apart copies
+  /// begin anew in each of its rounds.
+  std::optional<ArraysApart> apart;
   std::optional<TeamTurns> turns;   // if two programs share the block
   std::optional<Producer> producer; // if a thread beside the program starts the copies
 

@@ -2,8 +2,10 @@
 
 #include "lang/layout/BufferOperand.h"
 #include "lang/layout/Builders.h"
+#include "lang/tile/LoadedAddress.h"
 #include "optimizer/PointerProvenance.h"
 #include "optimizer/ScalarSum.h"
+#include "optimizer/gpu/ApartArrays.h"
 #include "optimizer/gpu/TensorCopies.h"
 
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -107,8 +109,10 @@ private:
 };
 
 /// The engine of an H200 writes rows to the end of their last 16 bytes.
+constexpr int64_t kPieceBytes = 16;
+
+/// Whether rows are known to end there.
 bool hasWholePieces(const ArrayBlock &block, Type tile, const IndexAnalysis &analysis) {
-  constexpr int64_t kPieceBytes = 16;
   BlockAtOp at = block.at;
   const IndexFacts &extent = analysis.of(at.getShape()[block.dimensions().back()]);
   const int64_t bytes = elementTypeOf(tile).getIntOrFloatBitWidth() / 8;
@@ -164,9 +168,9 @@ public:
         accesses(function) {}
 
   void run() {
-    SmallVector<EngineStore> chosen;
+    std::vector<EngineStore> chosen;
     for (StoreOp store : accesses.stores) {
-      EngineStore one{store, {}, {}, {}, store->getParentOfType<LoopLikeOpInterface>() != nullptr};
+      EngineStore one(store, store->getParentOfType<LoopLikeOpInterface>() != nullptr);
       std::string whyNot = whyNotByEngine(one);
       if (whyNot.empty() && one.block) {
         taken += one.buffer.getStages() * one.buffer.getStageBytes();
@@ -183,7 +187,7 @@ public:
 
   /// bytesInTurns(), of what may be stored by the engine.
   static int64_t bytesInTurns(StoreOp store, const ArrayBlock &block) {
-    EngineStore one{store, {}, {}, {}, /*isInLoop=*/true};
+    EngineStore one(store, /*isInLoop=*/true);
     one.tile = store.getValue().getDefiningOp<ConvertLayoutOp>().getSrc();
     auto type = cast<RankedTensorType>(one.tile.getType());
     layout::TileLayout piece = *layoutOf(type);
@@ -199,8 +203,14 @@ public:
 
 private:
   struct EngineStore {
+    EngineStore(StoreOp store, bool isInLoop) : store(store), isInLoop(isInLoop) {}
+
     StoreOp store;
     std::optional<ArrayBlock> block;
+    /// Of an array that the program describes, the loop in which it is the same, and the arrays that
+    /// the loop reads.
+    LoopLikeOpInterface around;
+    std::optional<ArraysApart> apart;
     Value tile;        // as threads have it
     BufferType buffer; // of a piece
     bool isInLoop;
@@ -229,10 +239,35 @@ private:
       return "its extents are no powers of two";
     if (std::string none = whyNoBuffer(one, *block); !none.empty())
       return none;
-    whyNot = accesses.whyNotLate(store, assumed.apart);
+    whyNot = block->isEdited ? whyNotLateIn(*block, one) : accesses.whyNotLate(store, assumed.apart);
     if (whyNot.empty())
       one.block = std::move(block);
     return whyNot;
+  }
+
+  /// KernelAccesses::whyNotLate of an array that the program describes: of the loop in which it is
+  /// the same, behind which all of the store is waited for. There the engine alone reads, what the
+  /// program describes, too: it can compare where these arrays lie. That such a kernel orders no
+  /// memory PipelineLoops has seen to.
+  std::string whyNotLateIn(const ArrayBlock &block, EngineStore &one) {
+    one.around = loopOfArray(block.at, one.store);
+    bool isByThreads = false, isKnown = true;
+    SmallVector<ArrayDescribed> read;
+    one.around->walk([&](Operation *op) {
+      isByThreads |= isa<LoadOp, AsyncCopyOp>(op) || (isa<StoreOp>(op) && op != one.store);
+      if (auto copy = dyn_cast<TensorCopyOp>(op)) {
+        auto map = copy.getMap().getDefiningOp<TensorMapOp>();
+        isKnown &= map && isLoadedAddress(map.getBase());
+        if (map)
+          read.push_back(ArrayDescribed(map));
+      }
+    });
+    if (isByThreads)
+      return "threads access memory beside it, in the loop in which the array is the same";
+    if (isKnown && !read.empty())
+      one.apart = ArraysApart::of(one.around, read, analysis);
+    return one.apart ? "" : "which arrays the loop accesses in which the array is the same is not "
+                            "known";
   }
 
   /// Chooses the buffer: of the whole tile, or of the largest piece that there is room for.
@@ -315,12 +350,17 @@ private:
     return 0;
   }
 
-  bool mayBeStored(Operation *op) const {
+  bool mayBeStored(Operation *op) {
     std::string whyNot;
     SmallVector<ApartArguments> dropped;
     StoreOp store = storeBehind(op);
-    return store && accesses.whyNotLate(store, dropped).empty() &&
-           storedBlockOf(store, analysis, options.shape, planned, whyNot);
+    if (!store)
+      return false;
+    auto block = storedBlockOf(store, analysis, options.shape, planned, whyNot);
+    EngineStore one(store, /*isInLoop=*/true);
+    return block && (block->isEdited ? whyNotLateIn(*block, one)
+                                     : accesses.whyNotLate(store, dropped))
+                        .empty();
   }
 
   static int64_t bytesOf(Value tile) {
@@ -334,7 +374,13 @@ private:
     OpBuilder builder(store);
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
     Value buffer = BufferAllocOp::create(atEntry, place, one.buffer);
-    Value map = tensorMapOf(*one.block, one.buffer, store);
+    Value map = tensorMapOf(*one.block, one.buffer, store), areApart;
+    IRMapping there;
+    if (one.apart) {
+      OpBuilder before(one.around);
+      areApart = one.apart->emit(before);
+      keepOutOfNothing(builder, *one.block, map, there);
+    }
     const int64_t stages = one.buffer.getStages();
     for (auto [number, piece] : llvm::enumerate(piecesOf(builder, one))) {
       Value stage = arith::ConstantOp::create(
@@ -350,9 +396,14 @@ private:
       ProxyFenceOp::create(builder, place);
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
       const int64_t offset = int64_t(number) * one.buffer.getShape()[one.pieceAxis];
-      startTensorStore(builder, *one.block, buffer, stage, map, one.pieceAxis, offset);
+      startTensorStore(builder, *one.block, buffer, stage, map, there, one.pieceAxis, offset);
+      if (one.block->isCut)
+        storeRest(builder, one, cast<RankedTensorType>(piece.getType()), buffer, stage, offset);
     }
-    waitAtEndOf(one.isInLoop ? &function.getBody().front() : store->getBlock());
+    if (one.apart)
+      endInTime(builder, one, areApart);
+    else
+      waitAtEndOf(one.isInLoop ? &function.getBody().front() : store->getBlock());
     addRemark(
         assumed.remarks, place, "by-copy-engine",
         one.pieces == 1 ? "stored from shared memory by the copy engine"
@@ -360,6 +411,112 @@ private:
                               std::to_string(one.pieces) + " pieces",
         {{"stages", stages}, {"stage_bytes", one.buffer.getStageBytes()}, {"pieces", one.pieces}});
     store.erase();
+  }
+
+  /// An array without elements is described as one that has some, which are not to be written: the
+  /// block is put behind them.
+  static void keepOutOfNothing(OpBuilder &builder, const ArrayBlock &block, Value map,
+                               IRMapping &there) {
+    BlockAtOp at = block.at;
+    Location place = at.getLoc();
+    auto constant = [&](int64_t number) {
+      return arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(number));
+    };
+    Value hasElements;
+    for (Value extent : map.getDefiningOp<TensorMapOp>().getShape()) {
+      Value has = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::sgt, extent,
+                                        constant(0));
+      hasElements =
+          hasElements ? arith::AndIOp::create(builder, place, hasElements, has).getResult() : has;
+    }
+    Value row = at.getOffsets()[block.dimensions().back()];
+    there.map(row, arith::SelectOp::create(builder, place, hasElements, row,
+                                           constant(kBehindNothing)));
+  }
+
+  /// Lets threads store the elements of rows behind their last whole 16 bytes, where there are some
+  /// and the piece has them, which begins at `start` along the pieces' axis. Each has the elements
+  /// from the stage that it has put them into: ptxas lets products wait for each other whose sums
+  /// are needed in a branch (C7514).
+  static void storeRest(OpBuilder &builder, const EngineStore &one, RankedTensorType piece,
+                        Value buffer, Value stage, int64_t start) {
+    BlockAtOp at = one.block->at;
+    Location place = at.getLoc();
+    OpBuilder::InsertionGuard guard(builder);
+    const layout::TileLayout &held = *layoutOf(piece);
+    const int rowAxis = one.block->rowAxis;
+    auto constant = [&](int64_t number) {
+      return arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(number));
+    };
+    auto compare = [&](arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+      return arith::CmpIOp::create(builder, place, predicate, lhs, rhs);
+    };
+    auto offsetOf = [&](int axis) -> Value {
+      Value offset = at.getOffsets()[axis];
+      return axis == one.pieceAxis
+                 ? arith::AddIOp::create(builder, place, offset, constant(start)).getResult()
+                 : offset;
+    };
+    Value begin = wholePieces(builder, *one.block), end = at.getShape()[rowAxis];
+    Value behind = arith::AddIOp::create(builder, place, offsetOf(rowAxis),
+                                         constant(held.shape()[rowAxis]));
+    Value hasRest = arith::AndIOp::create(
+        builder, place, compare(arith::CmpIPredicate::slt, begin, end),
+        compare(arith::CmpIPredicate::slt, begin, behind));
+    builder.setInsertionPointToStart(
+        scf::IfOp::create(builder, place, hasRest, /*withElseRegion=*/false).thenBlock());
+    auto type = [&](Type element, const layout::TileLayout &layout) {
+      return RankedTensorType::get(layout.shape(), element,
+                                   LayoutAttr::get(builder.getContext(), layout));
+    };
+    Value offset, mask;
+    for (int axis : {0, 1}) {
+      SmallVector<int64_t, 2> along(2, 1);
+      along[axis] = held.shape()[axis];
+      const layout::TileLayout operand = layout::broadcastOperand(held, along);
+      auto splat = [&](Value number) {
+        return SplatOp::create(builder, place, type(number.getType(), operand), number);
+      };
+      Value range = ArangeOp::create(
+          builder, place, type(builder.getI32Type(), layout::sliceOf(operand, 1 - axis)), 0,
+          int32_t(along[axis]));
+      range = ExpandDimsOp::create(builder, place, type(builder.getI32Type(), operand), range,
+                                   uint32_t(1 - axis));
+      Value at64 =
+          arith::ExtSIOp::create(builder, place, type(builder.getI64Type(), operand), range);
+      at64 = arith::AddIOp::create(builder, place, at64, splat(offsetOf(axis)));
+      Value first = axis == rowAxis ? begin : constant(0);
+      Value isIn = arith::AndIOp::create(
+          builder, place, compare(arith::CmpIPredicate::sge, at64, splat(first)),
+          compare(arith::CmpIPredicate::slt, at64, splat(at.getShape()[axis])));
+      at64 = arith::MulIOp::create(builder, place, at64, splat(at.getStrides()[axis]));
+      at64 = BroadcastOp::create(builder, place, type(builder.getI64Type(), held), at64);
+      isIn = BroadcastOp::create(builder, place, type(builder.getI1Type(), held), isIn);
+      offset = offset ? arith::AddIOp::create(builder, place, offset, at64).getResult() : at64;
+      mask = mask ? arith::AndIOp::create(builder, place, mask, isIn).getResult() : isIn;
+    }
+    auto pointers = type(at.getBase().getType(), held);
+    Value pointer = SplatOp::create(builder, place, pointers, at.getBase());
+    pointer = PtrAddOp::create(builder, place, pointers, pointer, offset);
+    Value tile = BufferLoadOp::create(builder, place, piece, buffer, stage);
+    StoreOp::create(builder, place, pointer, tile, mask);
+  }
+
+  /// Of an array that the program describes: where what the loop reads may be what it has stored,
+  /// the thread that has started the store waits for it (the first copies of the loop's next round
+  /// stand behind a fence and a barrier then); behind the loop the program does.
+  static void endInTime(OpBuilder &builder, const EngineStore &one, Value areApart) {
+    Location place = one.block->at->getLoc();
+    OpBuilder::InsertionGuard guard(builder);
+    Value isFalse = arith::ConstantOp::create(builder, place, builder.getBoolAttr(false));
+    Value mayMeet =
+        arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, areApart, isFalse);
+    builder.setInsertionPointToStart(
+        scf::IfOp::create(builder, place, mayMeet, /*withElseRegion=*/false).thenBlock());
+    TensorStoreWaitOp::create(builder, place, /*written=*/true, IntegerAttr());
+    builder.setInsertionPointAfter(one.around);
+    TensorStoreWaitOp::create(builder, place, /*written=*/true, IntegerAttr());
+    BarrierOp::create(builder, place, /*sharedOnly=*/false);
   }
 
   /// The pieces of the tile, in the order of their places.
@@ -391,6 +548,8 @@ private:
     (void)runRegionDCE(rewriter, function->getRegions());
   }
 
+  /// A coordinate that no array without elements has.
+  static constexpr int64_t kBehindNothing = int64_t(1) << 30;
   static constexpr int64_t kLeastPieceOfTurns = kLeastPieceBytes / kTeams;
   /// Of the parts of teams.
   static constexpr int64_t kTeamAlignment = 1024;
@@ -437,12 +596,16 @@ std::optional<ArrayBlock> storedBlockOf(StoreOp store, const IndexAnalysis &anal
   }
   std::optional<ArrayBlock> block =
       arrayBlockOf(store.getBlock(), tile, analysis, shape, planned, whyNot);
-  // Nobody knows what else the program reads there.
-  if (block && block->isEdited) {
-    whyNot = "the array does not begin at an argument";
+  if (block && block->isEdited && (block->outerDimensions() || !loopOfArray(block->at, store))) {
+    whyNot = block->outerDimensions()
+                 ? "the array's address is loaded, and it has more than two dimensions"
+                 : "the array's address is loaded where it is stored";
     return std::nullopt;
   }
   if (block && !hasWholePieces(*block, tile, analysis)) {
+    block->isCut = block->isEdited;
+    if (block->isCut)
+      return block;
     whyNot = "its rows are not known to end at a multiple of 16 bytes, up to which the engine "
              "writes";
     return std::nullopt;
@@ -459,7 +622,7 @@ std::optional<int64_t> bytesInTurns(StoreOp store, const IndexAnalysis &analysis
       !KernelAccesses(store->getParentOfType<func::FuncOp>()).whyNotLate(store, dropped).empty())
     return std::nullopt;
   std::optional<ArrayBlock> block = storedBlockOf(store, analysis, shape, /*planned=*/0, whyNot);
-  if (!block)
+  if (!block || block->isEdited)
     return std::nullopt;
   return StoreStager::bytesInTurns(store, *block);
 }

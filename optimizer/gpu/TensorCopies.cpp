@@ -34,13 +34,6 @@ bool isOne(Value number) {
   return matchPattern(number, m_ConstantInt(&known)) && known.isOne();
 }
 
-/// Whether a stride is known to be at least 1, or a descriptor promises it.
-bool isPositive(Value stride, const IndexAnalysis &analysis) {
-  const IndexFacts &facts = analysis.of(stride);
-  auto hint = stride.getDefiningOp<HintOp>();
-  return facts.high >= 1 && (facts.low >= 1 || (hint && hint.getDescribed()));
-}
-
 /// Whether the code says of an axis that it ends nowhere.
 bool isEndless(Value extent) {
   APInt known;
@@ -133,7 +126,7 @@ std::optional<ArrayBlock> arrayBlockOf(Value named, Type tile, const IndexAnalys
       if (analysis.of(at.getStrides()[dimension]).commonDivisor() * bytes % kAlignment)
         return no("its rows are not known to lie multiples of 16 bytes apart, and its address is "
                   "loaded");
-      if (!isPositive(at.getStrides()[dimension], analysis))
+      if (!isPositiveStride(at.getStrides()[dimension], analysis))
         return no(
             "its rows are not known to follow each other in ascending order, and its address is "
             "loaded");
@@ -175,8 +168,13 @@ SmallVector<int32_t, 5> ArrayBlock::dimensions() const {
   return result;
 }
 
-bool isSameThroughout(const ArrayBlock &block, LoopLikeOpInterface loop) {
-  BlockAtOp at = block.at;
+bool isPositiveStride(Value stride, const IndexAnalysis &analysis) {
+  const IndexFacts &facts = analysis.of(stride);
+  auto hint = stride.getDefiningOp<HintOp>();
+  return facts.high >= 1 && (facts.low >= 1 || (hint && hint.getDescribed()));
+}
+
+bool isSameThroughout(BlockAtOp at, LoopLikeOpInterface loop) {
   return loop.isDefinedOutsideOfLoop(at.getBase()) &&
          llvm::all_of(at.getShape(),
                       [&](Value number) { return loop.isDefinedOutsideOfLoop(number); }) &&
@@ -184,16 +182,35 @@ bool isSameThroughout(const ArrayBlock &block, LoopLikeOpInterface loop) {
                       [&](Value number) { return loop.isDefinedOutsideOfLoop(number); });
 }
 
+LoopLikeOpInterface loopOfArray(BlockAtOp block, Operation *user) {
+  LoopLikeOpInterface found;
+  auto around = dyn_cast<LoopLikeOpInterface>(user->getParentOp());
+  for (; around && isSameThroughout(block, around);
+       around = dyn_cast<LoopLikeOpInterface>(around->getParentOp()))
+    found = around;
+  return found;
+}
+
+Value wholePieces(OpBuilder &builder, const ArrayBlock &block) {
+  BlockAtOp at = block.at;
+  Location place = at.getLoc();
+  auto constant = [&](int64_t number) {
+    return arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(number));
+  };
+  const auto pointer = cast<PtrType>(at.getBase().getType());
+  const int64_t piece = kAlignment * 8 / pointer.getPointee().getIntOrFloatBitWidth();
+  Value extent = at.getShape()[block.dimensions().back()];
+  extent = arith::MaxSIOp::create(builder, place, extent, constant(0));
+  return arith::AndIOp::create(builder, place, extent, constant(-piece));
+}
+
 Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {
   BlockAtOp at = block.at;
   auto function = at->getParentOfType<func::FuncOp>();
   auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
   if (block.isEdited) {
-    auto around = dyn_cast<LoopLikeOpInterface>(user->getParentOp());
-    for (; around && isSameThroughout(block, around);
-         around = dyn_cast<LoopLikeOpInterface>(user->getParentOp()))
-      user = around;
-    builder.setInsertionPoint(user);
+    LoopLikeOpInterface around = loopOfArray(at, user);
+    builder.setInsertionPoint(around ? around.getOperation() : user);
   }
   const int64_t panel = placesOf(buffer, block.rowAxis)->panelBytes;
   const int64_t columns = panel * 8 / buffer.getElement().getIntOrFloatBitWidth();
@@ -205,6 +222,8 @@ Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {
     });
   };
   SmallVector<Value> shape = atEntry(at.getShape()), strides = atEntry(at.getStrides());
+  if (block.isCut)
+    shape.back() = wholePieces(builder, block);
   SmallVector<int64_t, 5> box(block.outerDimensions(), 1);
   box.append({std::min(buffer.getShape()[1 - block.rowAxis], kLongestSide), columns});
   auto type = TensorMapType::get(builder.getContext(), box, buffer.getElement(), panel);
@@ -247,10 +266,10 @@ void startTensorCopy(OpBuilder &builder, const ArrayBlock &block, Value map, con
 }
 
 void startTensorStore(OpBuilder &builder, const ArrayBlock &block, Value buffer, Value stage,
-                      Value map, int axis, int64_t offset) {
+                      Value map, const IRMapping &there, int axis, int64_t offset) {
   BlockAtOp at = block.at;
   TensorStoreOp::create(builder, at.getLoc(), buffer, stage, map,
-                        coordinatesOf(builder, block, IRMapping(), axis, offset),
+                        coordinatesOf(builder, block, there, axis, offset),
                         builder.getDenseI32ArrayAttr(orderOf(block)));
 }
 

@@ -43,6 +43,8 @@ struct ArrayBlock {
   llvm::SmallVector<bool, 5> isNarrow;
   /// Whether the program describes the array itself.
   bool isEdited = false;
+  /// Whether the engine is to know of no element of a row behind its last whole 16 bytes.
+  bool isCut = false;
 
   /// Returns how many dimensions the block has extent one along.
   int outerDimensions() const { return int(tile::BlockAtOp(at).getOffsets().size()) - 2; }
@@ -61,8 +63,17 @@ std::optional<ArrayBlock> arrayBlockOf(mlir::Value block, mlir::Type tile,
 /// `rowAxis`.
 bool isOfEngine(tile::BufferType buffer, int rowAxis);
 
+/// Returns the outermost loop around `user` in which the array is the same; null: there is none.
+mlir::LoopLikeOpInterface loopOfArray(tile::BlockAtOp block, mlir::Operation *user);
+
+/// Returns how many elements of a row lie in its whole pieces of 16 bytes, at the builder's place.
+mlir::Value wholePieces(mlir::OpBuilder &builder, const ArrayBlock &block);
+
 /// Whether the array is the same in all iterations of the loop.
-bool isSameThroughout(const ArrayBlock &block, mlir::LoopLikeOpInterface loop);
+bool isSameThroughout(tile::BlockAtOp block, mlir::LoopLikeOpInterface loop);
+
+/// Whether a stride is known to be at least 1, or a descriptor promises it.
+bool isPositiveStride(mlir::Value stride, const IndexAnalysis &analysis);
 
 /// Describes the array, in boxes for the buffer: at the kernel's entry, or where the program edits
 /// it, in front of `user` and of the loops around that in which it stays the same.
@@ -74,9 +85,11 @@ void startTensorCopy(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Va
                      const mlir::IRMapping &there, mlir::Value buffer, mlir::Value stage,
                      mlir::Value full, mlir::Value number, mlir::Value exists);
 
-/// Copies a stage to the block, or to the part of it from `offset` along `axis` on.
+/// Copies a stage to the block, whose offsets `there` may have others for, or to the part of it from
+/// `offset` along `axis` on.
 void startTensorStore(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Value buffer,
-                      mlir::Value stage, mlir::Value map, int axis = 0, int64_t offset = 0);
+                      mlir::Value stage, mlir::Value map, const mlir::IRMapping &there = {},
+                      int axis = 0, int64_t offset = 0);
 
 /// Makes an access one of pointers alone.
 template <class Access>

@@ -383,6 +383,10 @@ void SimulatedBlock::proxyFence(int32_t isGlobal) {
     if (GlobalByte &byte = block.storedGlobal[address]; byte.writer == int32_t(block.running))
       byte.fenceEpoch = block.epoch;
   thread.unfencedGlobal.clear();
+  for (uint64_t address : thread.unfencedWritten)
+    if (StoredByte &byte = block.tensorStored[address]; byte.storer == int32_t(block.running))
+      byte.fenceEpoch = block.epoch;
+  thread.unfencedWritten.clear();
 }
 
 } // namespace sectile::testing

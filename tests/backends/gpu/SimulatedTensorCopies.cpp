@@ -572,8 +572,15 @@ void SimulatedBlock::checkStoresIn(const TensorCopy &copy, bool isStart) {
           (found->second.fenceEpoch >= 0 &&
            !(isStart && isOpen(found->second.fenceEpoch, halfOf(found->second.writer)) &&
              found->second.writer != int32_t(running)));
-      if (!isSeen || tensorStored.contains(place))
+      if (!isSeen)
         problem("race: a tensor copy reads global memory where a thread of the program stores");
+      const auto stored = tensorStored.find(place);
+      if (stored != tensorStored.end() &&
+          (stored->second.fenceEpoch < 0 ||
+           (isStart && isOpen(stored->second.fenceEpoch, halfOf(stored->second.storer)) &&
+            stored->second.storer != int32_t(running))))
+        problem("race: a tensor copy reads global memory where a tensor store of the program "
+                "writes");
     }
   });
 }

@@ -9,7 +9,9 @@
 //
 // Rows are written to the end of their last 16 bytes, even if the array ends before it.
 //
-// Threads of the program must not access what it writes at all: nothing orders the two.
+// Threads of the program access what it writes behind that wait, those that did not wait behind a
+// barrier more; copies read it behind a fence of global memory and a barrier. It writes nothing
+// that a thread has stored.
 #include "SimulatedThreads.h"
 
 namespace sectile::testing {
@@ -56,7 +58,8 @@ void SimulatedBlock::tensorStore(uint64_t shared, const SimulatedTensorMap *map,
       if (!block.unorderedStored.insert(byte).second)
         block.problem("race: two tensor stores write one place of global memory, and nobody has "
                       "waited for the first");
-      block.tensorStored.insert(byte);
+      block.tensorStored[byte] = {.storer = int32_t(block.running)};
+      block.threads[block.running].unwritten.push_back(byte);
     }
   });
   block.tensorCopies.push_back(std::move(store));
@@ -95,8 +98,16 @@ void SimulatedBlock::endStores(unsigned thread) {
     noteRead(byte, int32_t(thread));
     return true;
   });
-  if (threads[thread].areWritten && threads[thread].storesAwaited == threads[thread].storeGroup)
-    unorderedStored.clear();
+  Thread &waiting = threads[thread];
+  if (!waiting.areWritten || waiting.storesAwaited != waiting.storeGroup)
+    return;
+  unorderedStored.clear();
+  for (uint64_t address : waiting.unwritten)
+    if (StoredByte &byte = tensorStored[address]; byte.storer == int32_t(thread))
+      byte.writtenEpoch = epoch;
+  waiting.unfencedWritten.insert(waiting.unfencedWritten.end(), waiting.unwritten.begin(),
+                                 waiting.unwritten.end());
+  waiting.unwritten.clear();
 }
 
 void SimulatedBlock::storesCommit() {

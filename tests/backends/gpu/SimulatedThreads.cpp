@@ -257,7 +257,11 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
     stop();
   }
   for (int32_t offset = 0; !tensorStored.empty() && offset < bytes; ++offset)
-    if (tensorStored.contains(address + uint64_t(offset)))
+    if (const auto found = tensorStored.find(address + uint64_t(offset));
+        found != tensorStored.end() &&
+        (found->second.writtenEpoch < 0 ||
+         (found->second.storer != int32_t(running) &&
+          isOpen(found->second.writtenEpoch, halfOf(found->second.storer)))))
       problem("race: thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
               " global memory where a tensor store of the program writes");
   if (isWritten && (launch.hasTensorMaps || editedMaps))

@@ -98,6 +98,9 @@ private:
     bool hasBegun = false;
     std::vector<uint64_t> unfenced; // bytes of shared memory that it has stored
     std::vector<uint64_t> unfencedGlobal;
+    /// Bytes of global memory that its tensor stores write: those that it has not waited for, and
+    /// those that it has, without a fence behind.
+    std::vector<uint64_t> unwritten, unfencedWritten;
     uint64_t memoryBarrier = 0; // that it waits at
     int32_t parity = 0;
     /// How often it has been at mbarrier_arrive, and how often, as it knows, all others of each
@@ -167,6 +170,12 @@ private:
   struct GlobalByte {
     int32_t writer = -1;
     int64_t fenceEpoch = -1;
+  };
+  /// The thread whose tensor store has written a byte of global memory last, when it had waited for
+  /// that, and when it was fenced; -1: it has not, it was not.
+  struct StoredByte {
+    int32_t storer = -1;
+    int64_t writtenEpoch = -1, fenceEpoch = -1;
   };
   /// A copy or a store of a box that is under way: first it reads, then it lands.
   struct TensorCopy {
@@ -338,7 +347,8 @@ private:
   std::unique_ptr<SimulatedTensorMap[]> editedMaps;      // that the program has claimed
   bool hasReleasedMaps = false;
   /// What tensor stores write: the bytes, and those that no thread has seen written.
-  std::unordered_set<uint64_t> tensorStored, unorderedStored;
+  std::unordered_map<uint64_t, StoredByte> tensorStored;
+  std::unordered_set<uint64_t> unorderedStored;
   /// What tensor stores read, and nobody has waited for, with the thread that has started them.
   struct UnreadStored {
     uint64_t address;

@@ -207,9 +207,9 @@ TEST(GpuTensorStores, stores_to_one_place_wait_for_what_is_written) {
   }
 }
 
-TEST(GpuTensorStores, threads_do_not_access_what_the_engine_writes) {
+TEST(GpuTensorStores, what_the_engine_writes_is_accessed_in_time) {
   Code after;
-  emitStores(after, {.areWritten = true, .boxes = {0}});
+  emitStores(after, {.meetsBehindWaits = false, .areWritten = true, .boxes = {0}});
   after.put(after.thread, after.word(1), /*argument=*/0);
   EXPECT_THAT(problemOf(after),
               HasSubstr("writes global memory where a tensor store of the program writes"));
@@ -223,7 +223,26 @@ TEST(GpuTensorStores, threads_do_not_access_what_the_engine_writes) {
   copied.expect(kBarrier, kBoxBytes);
   copied.copy(0, {0, 0}, kBarrier);
   copied.wait(kBarrier, 0);
-  EXPECT_THAT(problemOf(copied), HasSubstr("race: a tensor copy reads global memory"));
+  EXPECT_THAT(problemOf(copied),
+              HasSubstr("race: a tensor copy reads global memory where a tensor store"));
+  for (bool isFenced : {false, true})
+    for (bool meets : {false, true}) {
+      Code later;
+      emitStores(later, {.areWritten = true, .boxes = {0}});
+      later.makeBarrier(kBarrier);
+      later.fence(/*isGlobal=*/isFenced);
+      if (meets)
+        later.meet();
+      later.expect(kBarrier, kBoxBytes, /*by=*/1);
+      later.copy(0, {0, 0}, kBarrier, /*by=*/1);
+      later.wait(kBarrier, 0);
+      EXPECT_EQ(problemOf(later).empty(), isFenced && meets) << isFenced << meets;
+      Code read;
+      const bool areWritten = isFenced;
+      emitStores(read, {.meetsBehindWaits = meets, .areWritten = areWritten, .boxes = {0}});
+      read.put(read.thread, read.word(1), /*argument=*/0);
+      EXPECT_EQ(problemOf(read).empty(), areWritten && meets) << areWritten << meets;
+    }
 }
 
 TEST(GpuTensorStores, boxes_come_from_where_they_may_lie) {
