@@ -68,8 +68,9 @@ private:
   bool testsOnly() {
     Block &test = *loop.getBeforeBody();
     return llvm::equal(loop.getConditionOp().getArgs(), test.getArguments()) &&
-           llvm::all_of(test.without_terminator(),
-                        [](Operation &op) { return isMemoryEffectFree(&op) && !op.getNumRegions(); });
+           llvm::all_of(test.without_terminator(), [](Operation &op) {
+             return isMemoryEffectFree(&op) && !op.getNumRegions();
+           });
   }
 
   /// Finds out what the terms of the test are to the loop.
@@ -158,8 +159,8 @@ private:
     Value before = loop.getAfterArguments()[number];
     if (!sum || sum->getBlock() != loop.getAfterBody())
       return false;
-    for (auto [one, other] : {std::pair(sum.getLhs(), sum.getRhs()),
-                              std::pair(sum.getRhs(), sum.getLhs())})
+    for (auto [one, other] :
+         {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
       if (one == before && isPositive(other)) {
         counter = argument;
         step = other;

@@ -43,7 +43,8 @@ std::optional<ArraysApart> ArraysApart::of(LoopLikeOpInterface loop, ArrayRef<Ar
     if (auto store = dyn_cast<StoreOp>(op)) {
       auto block = store.getBlock() ? store.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp();
       isKnown &= block && add(arrays.written, ArrayDescribed(block));
-    } else if (!isa<LoadOp, AsyncCopyOp, TensorCopyOp, BarrierOp, PrintOp, AssertOp, AssumeOp>(op)) {
+    } else if (!isa<LoadOp, AsyncCopyOp, TensorCopyOp, BarrierOp, PrintOp, AssertOp, AssumeOp>(
+                   op)) {
       isKnown &= touchesOnlySharedMemory(op) || isMemoryEffectFree(op) ||
                  op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
     }

@@ -1,7 +1,8 @@
 //===-- ApartArrays.h - whether arrays share memory, asked by the program itself ---------------===//
 // What a program reads ahead, and what it stores late, it must not store or read meanwhile. Of
-// arrays that begin at arguments the launch knows whether they share memory (LoopWrites.h). Of those
-// whose addresses are loaded the program finds it out where it knows them: where two end and begin.
+// arrays that begin at arguments the launch knows whether they share memory (LoopWrites.h). Of
+// those whose addresses are loaded the program finds it out where it knows them: where two end and
+// begin.
 //
 //   std::optional<ArraysApart> apart = ArraysApart::of(loop, {ArrayDescribed(block)}, analysis);
 //   if (apart) { Value are = apart->emit(builder); ... }     // in front of the loop

@@ -164,8 +164,9 @@ private:
     Value isFalse = constant(builder.getI1Type(), 0);
     Value isAnew =
         arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, areApart, isFalse);
-    auto anew = scf::IfOp::create(builder, place, ValueRange(running).take_front(aheadCount).getTypes(),
-                                  isAnew, /*withElseRegion=*/true);
+    auto anew =
+        scf::IfOp::create(builder, place, ValueRange(running).take_front(aheadCount).getTypes(),
+                          isAnew, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(anew.elseBlock());
     scf::YieldOp::create(builder, place, ArrayRef(running).take_front(aheadCount));

@@ -27,8 +27,9 @@ public:
             const IndexAnalysis &analysis, const LoopWrites &writes, const LoopWrites &allWrites,
             GpuAssumptions &assumed)
       : loop(loop), shape(shape), askedStages(stageCount), stageCount(stageCount), assumed(assumed),
-        analysis(analysis), room(loop, shape, analysis), chosen(loop, shape, analysis, writes, allWrites, assumed),
-        loads(chosen.loads), slice(chosen.slice), given(chosen.given) {}
+        analysis(analysis), room(loop, shape, analysis),
+        chosen(loop, shape, analysis, writes, allWrites, assumed), loads(chosen.loads),
+        slice(chosen.slice), given(chosen.given) {}
 
   /// Returns whether any load runs ahead; remarks on those that do and do not.
   bool decide();
@@ -72,7 +73,7 @@ public:
   llvm::SmallVector<tile::DotAsyncOp, 2> lasting; // products that go on into the next round
   bool meetsTwice = false;                        // warps, in a round
   mlir::scf::ForOp outer;                         // around the loop, if one is
-  std::optional<NestSlice> nest;    // of both, if copies go on from round to round of the outer one
+  std::optional<NestSlice> nest; // of both, if copies go on from round to round of the outer one
   /// Those that the outer loop stores to, and what the copies read: where they are not apart copies
   /// begin anew in each of its rounds.
   std::optional<ArraysApart> apart;

@@ -207,8 +207,8 @@ private:
 
     StoreOp store;
     std::optional<ArrayBlock> block;
-    /// Of an array that the program describes, the loop in which it is the same, and the arrays that
-    /// the loop reads.
+    /// Of an array that the program describes, the loop in which it is the same, and the arrays
+    /// that the loop reads.
     LoopLikeOpInterface around;
     std::optional<ArraysApart> apart;
     Value tile;        // as threads have it
@@ -239,7 +239,8 @@ private:
       return "its extents are no powers of two";
     if (std::string none = whyNoBuffer(one, *block); !none.empty())
       return none;
-    whyNot = block->isEdited ? whyNotLateIn(*block, one) : accesses.whyNotLate(store, assumed.apart);
+    whyNot =
+        block->isEdited ? whyNotLateIn(*block, one) : accesses.whyNotLate(store, assumed.apart);
     if (whyNot.empty())
       one.block = std::move(block);
     return whyNot;
@@ -266,8 +267,9 @@ private:
       return "threads access memory beside it, in the loop in which the array is the same";
     if (isKnown && !read.empty())
       one.apart = ArraysApart::of(one.around, read, analysis);
-    return one.apart ? "" : "which arrays the loop accesses in which the array is the same is not "
-                            "known";
+    return one.apart ? ""
+                     : "which arrays the loop accesses in which the array is the same is not "
+                       "known";
   }
 
   /// Chooses the buffer: of the whole tile, or of the largest piece that there is room for.
@@ -358,9 +360,9 @@ private:
       return false;
     auto block = storedBlockOf(store, analysis, options.shape, planned, whyNot);
     EngineStore one(store, /*isInLoop=*/true);
-    return block && (block->isEdited ? whyNotLateIn(*block, one)
-                                     : accesses.whyNotLate(store, dropped))
-                        .empty();
+    return block &&
+           (block->isEdited ? whyNotLateIn(*block, one) : accesses.whyNotLate(store, dropped))
+               .empty();
   }
 
   static int64_t bytesOf(Value tile) {
@@ -424,14 +426,14 @@ private:
     };
     Value hasElements;
     for (Value extent : map.getDefiningOp<TensorMapOp>().getShape()) {
-      Value has = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::sgt, extent,
-                                        constant(0));
+      Value has =
+          arith::CmpIOp::create(builder, place, arith::CmpIPredicate::sgt, extent, constant(0));
       hasElements =
           hasElements ? arith::AndIOp::create(builder, place, hasElements, has).getResult() : has;
     }
     Value row = at.getOffsets()[block.dimensions().back()];
-    there.map(row, arith::SelectOp::create(builder, place, hasElements, row,
-                                           constant(kBehindNothing)));
+    there.map(row,
+              arith::SelectOp::create(builder, place, hasElements, row, constant(kBehindNothing)));
   }
 
   /// Lets threads store the elements of rows behind their last whole 16 bytes, where there are some
@@ -458,11 +460,11 @@ private:
                  : offset;
     };
     Value begin = wholePieces(builder, *one.block), end = at.getShape()[rowAxis];
-    Value behind = arith::AddIOp::create(builder, place, offsetOf(rowAxis),
-                                         constant(held.shape()[rowAxis]));
-    Value hasRest = arith::AndIOp::create(
-        builder, place, compare(arith::CmpIPredicate::slt, begin, end),
-        compare(arith::CmpIPredicate::slt, begin, behind));
+    Value behind =
+        arith::AddIOp::create(builder, place, offsetOf(rowAxis), constant(held.shape()[rowAxis]));
+    Value hasRest =
+        arith::AndIOp::create(builder, place, compare(arith::CmpIPredicate::slt, begin, end),
+                              compare(arith::CmpIPredicate::slt, begin, behind));
     builder.setInsertionPointToStart(
         scf::IfOp::create(builder, place, hasRest, /*withElseRegion=*/false).thenBlock());
     auto type = [&](Type element, const layout::TileLayout &layout) {
@@ -477,9 +479,9 @@ private:
       auto splat = [&](Value number) {
         return SplatOp::create(builder, place, type(number.getType(), operand), number);
       };
-      Value range = ArangeOp::create(
-          builder, place, type(builder.getI32Type(), layout::sliceOf(operand, 1 - axis)), 0,
-          int32_t(along[axis]));
+      Value range = ArangeOp::create(builder, place,
+                                     type(builder.getI32Type(), layout::sliceOf(operand, 1 - axis)),
+                                     0, int32_t(along[axis]));
       range = ExpandDimsOp::create(builder, place, type(builder.getI32Type(), operand), range,
                                    uint32_t(1 - axis));
       Value at64 =

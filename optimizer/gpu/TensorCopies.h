@@ -85,8 +85,8 @@ void startTensorCopy(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Va
                      const mlir::IRMapping &there, mlir::Value buffer, mlir::Value stage,
                      mlir::Value full, mlir::Value number, mlir::Value exists);
 
-/// Copies a stage to the block, whose offsets `there` may have others for, or to the part of it from
-/// `offset` along `axis` on.
+/// Copies a stage to the block, whose offsets `there` may have others for, or to the part of it
+/// from `offset` along `axis` on.
 void startTensorStore(mlir::OpBuilder &builder, const ArrayBlock &block, mlir::Value buffer,
                       mlir::Value stage, mlir::Value map, const mlir::IRMapping &there = {},
                       int axis = 0, int64_t offset = 0);

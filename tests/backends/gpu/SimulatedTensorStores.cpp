@@ -9,6 +9,9 @@
 //
 // Rows are written to the end of their last 16 bytes, even if the array ends before it.
 //
+// An array without elements is described as one element of zeros, which all such arrays share: no
+// box that is stored may have it.
+//
 // Threads of the program access what it writes behind that wait, those that did not wait behind a
 // barrier more; copies read it behind a fence of global memory and a barrier. It writes nothing
 // that a thread has stored.
@@ -42,6 +45,12 @@ void SimulatedBlock::tensorStore(uint64_t shared, const SimulatedTensorMap *map,
     return;
   SimulatedBlock &block = *current();
   TensorCopy store = block.boxAt(map, coordinates, rank, shared, "starts a store");
+  bool isOfNothing = true;
+  for (auto dim = size_t(0); dim < size_t(rank); ++dim)
+    isOfNothing &= store.map.extents[dim] < 1 && store.start[dim] <= 0 &&
+                   store.start[dim] + store.map.box[dim] > 0;
+  if (isOfNothing)
+    block.problem("a tensor store writes the element that arrays without elements share");
   store.storer = int32_t(block.running);
   store.group = block.threads[block.running].storeGroup;
   store.forEachPlace([&](size_t, uint64_t address) { block.claimForStore(address); });

@@ -24,6 +24,8 @@ def calls(tree):
 def constructs_of_loops(tree):
     for loop in nodes(tree, *LOOPS):
         yield "while" if isinstance(loop, ast.While) else "for"
+        if isinstance(loop, ast.While) and nodes(loop, ast.For):
+            yield "while around a for"
         if loop.orelse:
             yield "else of a loop"
     for word in (ast.Break, ast.Continue):

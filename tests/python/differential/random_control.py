@@ -159,7 +159,11 @@ class Control:
         if self.random.random() < 0.3:
             self.counters.add(name)
             before, down = [f"{name} = tl.cast({trips}, tl.int32)"], f"{name} = {name} - 1"
-            if "continue" in words:
+            if "continue" not in words and self.random.random() < 0.4:
+                before = [f"{name} = tl.cast(k * 0, tl.int32)"]
+                also = self.random.choice(["", f" and {name} >= 0", f" and ({self.test()})"])
+                heads = [(f"while {name} < {trips}{also}:", [f"{name} = {name} + 1"])]
+            elif "continue" in words:
                 heads = [("while True:", [], f"if {name} <= 0:", "    break", down)]
             elif self.random.random() < 0.5:
                 heads = [(f"while {name} > 0 and ({self.test()}):", [down])]

@@ -151,7 +151,7 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
         if self.random.random() < 0.2:
             self.case.options["num_ctas"] = choose([2, 4, 8, 16])
         # A name costs nothing where it is not used: parameters are what the text names in the end.
-        self.shifting, self.for_engines = self.random.random() < 0.2, False
+        self.shifting, self.for_engines, self.of_list = self.random.random() < 0.2, False, False
         self.memories, self.lines, self.helpers, self.pool = {}, [], [], []
         self.depth, self.count, self.stored = 1, 0, {}
         self.atomic_kinds, self.counters = {}, set()

@@ -290,6 +290,8 @@ class Products:
         choose, roll = self.random.choice, self.random.random
         m, n, k = self.extents()
         k = choose([16, 32, 32, 64])
+        # All arrays as in a list of products, at addresses that the kernel makes itself.
+        self.of_list = self.for_engines and roll() < 0.3
         if self.for_engines and roll() < 0.9:
             m, n = choose([(64, 16), (64, 32), (64, 64), (64, 64), (64, 128), (128, 16), (128, 64)])
         total = self.case.scalars["depth"]
@@ -314,7 +316,7 @@ class Products:
             lengths[moves] = choose(["depth", "depth", str(total), f"depth + {choose([1, 16])}"])
             rows = [128, 128, 256, 144]
             places = ["0", "0", "pid * 16", f"{turn} * {extents[0]}"]
-            if not self.for_engines or roll() < 0.1:
+            if not self.of_list and (not self.for_engines or roll() < 0.1):
                 rows += [136, 200, 129, "ld + 112"]
                 places += ["-3", "5"]
             row = choose(rows)
@@ -322,13 +324,13 @@ class Products:
             start[moves] = i
             shape = f"({lengths[0]}, {lengths[1]})"
             pointer, way = self.fresh(), choose(["descriptor"] * 4 + ["pointer"] * 3 + ["mask"] * 3)
-            if self.for_engines and roll() < 0.7:
+            if self.of_list or (self.for_engines and roll() < 0.7):
                 way = "descriptor"
             base = self.loaded(array, dtype, row) if way == "descriptor" else array
-            if roll() < 0.25:  # from a batch or a head on
+            if roll() < 0.25 and not self.of_list:  # from a batch or a head on
                 # Descriptors of addresses that might be any promise that these are aligned.
                 base = f"({base} + {choose(BATCHES if base == array else ALIGNED_BATCHES)})"
-            if way != "mask" and roll() < 0.3:
+            if way != "mask" and roll() < 0.3 and not self.of_list:
                 made, text = self.block_of_batches(
                     pointer, way, base, dtype, extents, lengths, row, start
                 )
@@ -372,18 +374,20 @@ class Products:
         inside = turns and (roll() < 0.4 or "pid" in turns)
         kept, made, stores = self.stores_of_blocks(acc, (m, n), result)
         zeros = f"{acc} = tl.zeros({[m, n]}, tl.{result})"
+        heads, ends = [f"for {turn} in range({turns}):" if turns else f"{turn} = 0\nif True:"], []
+        if turns and roll() < 0.4:
+            heads, ends = self.counting_while(turn, turns)
         lines = [
             *before,
             *made,
             zeros,
-            f"for {turn} in range({turns}):" if turns else f"{turn} = 0\nif True:",
+            *heads,
             *([f"    {zeros}"] if "pid" in turns else []),
             f"    for {i} in tl.range(0, {end}, {k}{hint}):",
             *("        " + line for line in body),
-            *(
-                "    " * bool(inside) + line.replace("TURN", turn if inside else "0")
-                for line in stores
-            ),
+            *("    " + line.replace("TURN", turn) for line in stores if inside),
+            *ends,
+            *(line.replace("TURN", "0") for line in stores if not inside),
         ]
         if roll() < 0.25:
             lines = [
@@ -397,6 +401,15 @@ class Products:
         self.stored.update(kept)
         self.pool.append(acc)
         return acc
+
+    def counting_while(self, name, numbers):
+        """A loop through range(numbers): the lines that it begins with, and those at its body's end."""
+        start, end, step = {1: "0, {}, 1", 2: "{}, {}, 1", 3: "{}, {}, {}"}[
+            len(bounds := numbers.split(", "))
+        ].format(*bounds).split(", ")  # fmt: skip
+        tests = [f"{name} < {end}", f"{end} > {name}", f"{name} >= {start} and {name} < {end}"]
+        test = self.random.choice(tests)
+        return [f"{name} = tl.cast({start}, tl.int32)", f"while {test}:"], [f"    {name} += {step}"]
 
     def counted_tiles(self, i, turn, k, end, zeros, body, stores):
         """One loop over the steps of several tiles, with a counter and branches at their first and last ones."""
@@ -421,7 +434,7 @@ class Products:
     def loaded(self, array, dtype, row):
         """The array, or an address that might be any: then it, and its rows, begin at multiples of 16 bytes."""
         isAligned = row in (128, 256, 144) and array not in self.case.shifted
-        if self.random.random() < 0.6 or not isAligned:
+        if (self.random.random() < 0.6 and not self.of_list) or not isAligned:
             return array
         return f"tl.cast(tl.cast({array}, tl.int64) + pid // 1000, tl.pointer_type(tl.{dtype}))"
 
@@ -511,7 +524,7 @@ class Products:
         row = choose([64, 128, 256])
         rows = WHOLE // row  # of a program
         if (
-            roll() < 0.3
+            (roll() < 0.3 and not self.of_list)
             or self.stored.get(dtype)
             or n > row
             or m > rows
@@ -528,7 +541,10 @@ class Products:
             choose(["descriptor", "descriptor", "pointer", "mask", "mask", "free"]),
         )
         made, stores = [], []
-        isBatch = way == "descriptor" and roll() < 0.3  # of an array that has an axis for programs
+        if self.of_list:
+            way, row = "descriptor", max(row, 128)
+            rows = WHOLE // row
+        isBatch = way == "descriptor" and roll() < 0.3 and not self.of_list  # of an array that has an axis for programs
         if isBatch:
             made.append(
                 f"{name} = tl.make_tensor_descriptor({self.loaded(array, dtype, row)}, "

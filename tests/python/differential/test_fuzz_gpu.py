@@ -94,7 +94,7 @@ def test_a_case_follows_from_its_seed():
         assert array.tobytes() == second.arrays()[name].tobytes()
 
 
-CONSTRUCTS = """numerics=strict,numerics=reproducible,num_ctas=2,num_ctas=8,break,continue,while,else of a loop,and,or,
+CONSTRUCTS = """numerics=strict,numerics=reproducible,num_ctas=2,num_ctas=8,break,continue,while,while around a for,else of a loop,and,or,
 not,chain of comparisons,conditional expression,return from the kernel,slice with a step,slice with a negative step,
 reduce of a tuple,scan of a tuple,combining function: branch,combining function: loop,combining function: calls another,
 combining function: several returns,combining function: atomic,combining function: store,combining function: load,
