@@ -119,6 +119,133 @@ def test_programs_describe_arrays_to_the_copy_engine(turned):
 
 
 @st.jit
+def _of_a_list(memory, places, sizes, count, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """c = a b^T of each product, in the way of Triton's tutorial 8: programs walk over the tiles of all products.
+    `places` has the bytes from `memory` on to a, b and c, and `sizes` M, N, K and the lengths of their rows."""
+    tile = tl.program_id(0)
+    done = 0
+    for product in range(count):
+        M = tl.load(sizes + 6 * product)
+        N = tl.load(sizes + 6 * product + 1)
+        K = tl.load(sizes + 6 * product + 2)
+        tiles = tl.cdiv(M, BM) * tl.cdiv(N, BN)
+        if tile >= done and tile < done + tiles:
+            begin = memory.to(tl.int64)
+            a = (begin + tl.load(places + 3 * product)).to(tl.pointer_type(tl.float16))
+            b = (begin + tl.load(places + 3 * product + 1)).to(tl.pointer_type(tl.float16))
+            c = (begin + tl.load(places + 3 * product + 2)).to(tl.pointer_type(tl.float16))
+            left = tl.make_tensor_descriptor(
+                a, [M, K], [tl.load(sizes + 6 * product + 3), 1], [BM, BK]
+            )
+            right = tl.make_tensor_descriptor(
+                b, [N, K], [tl.load(sizes + 6 * product + 4), 1], [BN, BK]
+            )
+            out = tl.make_tensor_descriptor(
+                c, [M, N], [tl.load(sizes + 6 * product + 5), 1], [BM, BN]
+            )
+            while tile >= done and tile < done + tiles:
+                m = (tile - done) // tl.cdiv(N, BN) * BM
+                n = (tile - done) % tl.cdiv(N, BN) * BN
+                total = tl.zeros((BM, BN), dtype=tl.float32)
+                for k in range(0, tl.cdiv(K, BK)):
+                    total += tl.dot(left.load([m, k * BK]), right.load([n, k * BK]).T)
+                out.store([m, n], total.to(tl.float16))
+                tile += tl.num_programs(0)
+        done += tiles
+
+
+_BEHIND = -32768.0  # no product gives it
+
+
+def _list_of_products(extents):
+    """(memory, places, sizes, views of a, b and c of each product); what is no element of a or b is NaN, of c _BEHIND."""
+    random, begins, sizes, end = np.random.default_rng(len(extents)), [], [], 0
+    for M, N, K in extents:
+        rows = [(length + 7) // 8 * 8 + 8 for length in (K, K, N)]
+        sizes.append([M, N, K, *rows])
+        for count, row in zip((M, N, M), rows):
+            begins.append(end)
+            end += max(count, 1) * row
+    memory = np.full(end, np.nan, np.float16)
+    arrays = []
+    for (M, N, K, *rows), *at in zip(sizes, begins[::3], begins[1::3], begins[2::3]):
+        views = []
+        for begin, count, length, row in zip(at, (M, N, M), (K, K, N), rows):
+            whole = memory[begin : begin + count * row].reshape(count, row)
+            views.append(whole[:, :length])
+        views[0][:], views[1][:] = (random.standard_normal(v.shape) for v in views[:2])
+        memory[at[2] : at[2] + max(M, 1) * rows[2]] = _BEHIND
+        arrays.append(views)
+    return memory, np.array(begins, np.int64) * 2, np.array(sizes, np.int32), arrays
+
+
+_TILES = [(64, 64, 32, 4, 3), (64, 64, 64, 4, 2), (128, 64, 64, 4, 4)]
+
+
+@pytest.mark.parametrize("blocks", _TILES)
+@pytest.mark.parametrize("programs", [1, 2, 5])
+def test_products_of_a_list(device, programs, blocks):
+    """Rows end anywhere, and what is behind them is not written; tiles go on from product to product."""
+    *tile, warps, stages = blocks
+    extents = [(64, 64, 64), (130, 61, 201), (1, 1, 1), (64, 128, 8), (200, 72, 136), (65, 250, 77)]
+    memory, places, sizes, arrays = _list_of_products(extents)
+    _of_a_list[(programs,)](
+        memory, places, sizes, len(extents), *tile, num_warps=warps, num_stages=stages
+    )
+    behind = 0
+    for a, b, c in arrays:
+        wanted = a.astype(np.float64) @ b.astype(np.float64).T
+        np.testing.assert_allclose(c.astype(np.float64), wanted, rtol=2e-3, atol=2e-3)
+        behind += c.shape[0] * (c.strides[0] // 2 - c.shape[1])
+    assert np.count_nonzero(memory == _BEHIND) == behind
+
+
+@pytest.mark.parametrize("blocks", _TILES)
+def test_products_of_a_list_read_what_others_have_stored(device, blocks):
+    """One program stores what it reads then: the product before, and the tile before. Kernels that want this of
+    threads say tl.debug_barrier(); the copy engine sees to it itself."""
+    if device.startswith("hip"):
+        pytest.skip("threads load there, and the kernel does not order what they do")
+    *tile, warps, stages = blocks
+    extents = [(64, 64, 64), (64, 72, 64), (64, 64, 72), (64, 256, 192)]
+    memory, places, sizes, arrays = _list_of_products(extents)
+    for product in (1, 2):
+        places[3 * product], sizes[product, 3] = places[3 * product - 1], sizes[product - 1, 5]
+    # The last product's c begins where its a does, and is wider.
+    wide = np.full((64, 264), np.nan, np.float16)
+    wide[:, :256] = np.random.default_rng(9).standard_normal((64, 256)) / 16
+    before = wide.copy()
+    memory = np.concatenate([memory, wide.ravel()])
+    places[9] = places[11] = (memory.size - wide.size) * 2
+    sizes[3, 3] = sizes[3, 5] = 264
+    arrays = [[memory[begin // 2 :][: rows * row].reshape(rows, row)[:, :length] for begin, rows, length, row in zip(
+        places[3 * p : 3 * p + 3], (M, N, M), (K, K, N), of)] for p, (M, N, K, *of) in enumerate(sizes)]  # fmt: skip
+    _of_a_list[(1,)](memory, places, sizes, 4, *tile, num_warps=warps, num_stages=stages)
+    for a, b, c in arrays[:3]:
+        wanted = a.astype(np.float64) @ b.astype(np.float64).T
+        np.testing.assert_allclose(c.astype(np.float64), wanted, rtol=4e-3, atol=4e-2)
+    last, b = arrays[3][2].astype(np.float64), arrays[3][1].astype(np.float64)
+    seen = before[:, :256].astype(np.float64)
+    for first in range(0, 256, tile[1]):
+        wanted = seen[:, :192] @ b[first : first + tile[1]].T
+        np.testing.assert_allclose(last[:, first : first + tile[1]], wanted, rtol=4e-3, atol=4e-2)
+        seen[:, first : first + tile[1]] = last[:, first : first + tile[1]]
+
+
+def test_tiles_of_a_list_go_on_and_are_stored_by_the_copy_engine():
+    signature = {"memory": "*fp16:16", "places": "*i64:16", "sizes": "*i32:16", "count": "i32"}
+    kernel = st.compile(
+        _of_a_list, signature, {"BM": 128, "BN": 256, "BK": 64}, "cuda:90", num_warps=8
+    )
+    texts = [remark["text"] for remark in kernel.remarks]
+    assert sum("on into the next round of the loop around" in text for text in texts) == 2
+    assert sum("stored from shared memory by the copy engine" in text for text in texts) == 1
+    assert not any("C75" in text for text in texts)
+    ptx = kernel.asm["ptx"]
+    assert "cp.async.bulk.tensor.2d.global.shared" in ptx and "wgmma" in ptx
+
+
+@st.jit
 def _doubled_product(a, b, out, N, row, B: tl.constexpr):
     m, n = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
     total = tl.dot(tl.load(a + m * B + n), tl.load(b + m * B + n))
