@@ -1,6 +1,7 @@
 #include "optimizer/CountWhiles.h"
 
 #include "lang/tile/TileDialect.h"
+#include "optimizer/LoopsAround.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -28,7 +29,7 @@ public:
   explicit WhileCounter(scf::WhileOp loop) : loop(loop), builder(loop), place(loop.getLoc()) {}
 
   bool isPossible() {
-    return hasLoopInside() && testsOnly() && takeApart(loop.getConditionOp().getCondition()) &&
+    return isAroundLoop(loop.getAfter()) && testsOnly() && takeApart(loop.getConditionOp().getCondition()) &&
            limit;
   }
 
@@ -58,12 +59,6 @@ public:
   }
 
 private:
-  bool hasLoopInside() {
-    return loop.getAfterBody()
-        ->walk([](scf::ForOp) { return WalkResult::interrupt(); })
-        .wasInterrupted();
-  }
-
   /// Whether the test has no effects, and the body gets what the loop carries as it is.
   bool testsOnly() {
     Block &test = *loop.getBeforeBody();

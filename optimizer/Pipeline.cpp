@@ -1,6 +1,7 @@
 #include "optimizer/Pipeline.h"
 
 #include "optimizer/AddToProducts.h"
+#include "optimizer/CountByIndex.h"
 #include "optimizer/CountWhiles.h"
 #include "optimizer/DescribeBlocks.h"
 #include "optimizer/DropUnitAxes.h"
@@ -44,6 +45,7 @@ void buildPipeline(OpPassManager &passes, const Options &options) {
   passes.addNestedPass<func::FuncOp>(createFlattenMaps());
   // Before the passes that look at for loops.
   passes.addNestedPass<func::FuncOp>(createCountWhiles());
+  passes.addNestedPass<func::FuncOp>(createCountByIndex());
   // Before loops are unrolled, and while branches are as the kernel says them.
   passes.addNestedPass<func::FuncOp>(createNestLoops());
   // Early, so that copies of bodies are simplified with the rest.
@@ -88,6 +90,7 @@ void registerPasses() {
     registerCanonicalizerPass();
     registerCSEPass();
     registerPass([] { return createAddToProducts(); });
+    registerPass([] { return createCountByIndex(); });
     registerPass([] { return createCountWhiles(); });
     registerPass([] { return createDescribeBlocks(); });
     registerPass([] { return createDropUnitAxes(); });

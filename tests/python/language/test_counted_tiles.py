@@ -207,6 +207,79 @@ def stores_behind(out, n, m, start):
     tl.store(out + 400, total)
 
 
+def counting(out, n, m, start):
+    """A while loop that counts, what it is behind the loop included."""
+    tile = start
+    total = 0
+    while tile < start + 3 * m:
+        for i in range(n):
+            total += i * tile
+        tl.store(out + tile - start, total)
+        tile += 3
+    tl.store(out + 400, tile + total)
+
+
+def counting_between(out, n, m, start):
+    """Tiles of a part of the numbers, one part after the other."""
+    tile = 2
+    done = 0
+    for part in range(m):
+        tiles = n + part
+        while done <= tile and done + tiles > tile:
+            total = part
+            for i in range(tile):
+                total += i
+            tl.store(out + tile, total)
+            tile += 2
+        done += tiles
+    tl.store(out + 400, tile + done)
+
+
+def counting_for_nothing(out, n, m, start):
+    """The test's first term is false from the begin."""
+    tile = n
+    while tile >= n + m and tile < 100:
+        for i in range(2):
+            tl.store(out + tile + i, start)
+        tile += 1
+    tl.store(out + 400, tile)
+
+
+def counting_changed(out, n, m, start):
+    """What is counted changes in the loop, too."""
+    tile = 0
+    while tile < n * m:
+        for i in range(2):
+            tl.store(out + tile, start + i)
+        if tile == 3:
+            tile += 2
+        tile += 1
+    tl.store(out + 400, tile)
+
+
+def bound_changed(out, n, m, start):
+    tile = 0
+    end = n + m
+    while tile < end:
+        for i in range(2):
+            tl.store(out + tile, start + end + i)
+        tile += 1
+        end -= 1
+    tl.store(out + 400, tile + end)
+
+
+def counted_twice(out, n, m, start):
+    """A number that counts with the loop, from another one on, and is wanted behind it."""
+    again = start - 5
+    total = 0
+    for tile in range(start, start + 5 * m, 5):
+        for i in range(n):
+            total += i + again
+        again += 5
+        tl.store(out + again - start, total + tile)
+    tl.store(out + 400, again + total)
+
+
 class Memory:
     def __init__(self, array, at=0):
         self.array, self.at = array, at
@@ -240,7 +313,13 @@ OTHERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", NESTED + OTHERS, ids=lambda function: function.__name__)
+COUNTING = [counting, counting_between, counting_for_nothing, counted_twice]
+STAYING = [counting_changed, bound_changed]
+
+
+@pytest.mark.parametrize(
+    "function", NESTED + OTHERS + COUNTING + STAYING, ids=lambda function: function.__name__
+)
 def test_steps_of_tiles(device, function):
     kernel = st.jit(function)
     for n, m in ((1, 1), (3, 4), (1, 5), (4, 1), (0, 3), (3, 0), (7, 11)):
@@ -257,6 +336,89 @@ def test_which_become_two_loops(function):
     with st.knobs.scope(keep_stages=True):
         text = st.compile(st.jit(function), signature, {}, "cuda:90").asm["tile-optimized"]
     assert text.count("scf.for") == (2 if function in NESTED else 1)
+
+
+@pytest.mark.parametrize("function", COUNTING + STAYING, ids=lambda function: function.__name__)
+def test_which_while_loops_count(function):
+    signature = {"out": "*i32", "n": "i32", "m": "i32", "start": "i32"}
+    with st.knobs.scope(keep_stages=True):
+        text = st.compile(st.jit(function), signature, {}, "cuda:90").asm["tile-optimized"]
+    assert text.count("scf.while") == (function in STAYING)
+
+
+@st.jit
+def _counted_twice(
+    a, b, c, M, N, K, lda, ldb, ldc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PROGRAMS: tl.constexpr,
+    WHILE: tl.constexpr,
+):  # fmt: skip
+    """As Triton's tutorial 9 has it: what loads a tile and what stores it count for themselves."""
+    across, k_tiles = tl.cdiv(N, BN), tl.cdiv(K, BK)
+    tiles = tl.cdiv(M, BM) * across
+    stored = tl.program_id(0) - PROGRAMS
+    if WHILE:
+        tile = tl.program_id(0)
+        while tile < tiles:
+            stored = _one_tile(
+                a, b, c, M, N, K, lda, ldb, ldc, tile, stored, across, k_tiles, BM, BN, BK, PROGRAMS
+            )
+            tile += PROGRAMS
+    else:
+        for tile in tl.range(tl.program_id(0), tiles, PROGRAMS, flatten=True):
+            stored = _one_tile(
+                a, b, c, M, N, K, lda, ldb, ldc, tile, stored, across, k_tiles, BM, BN, BK, PROGRAMS
+            )
+
+
+@st.jit
+def _one_tile(
+    a, b, c, M, N, K, lda, ldb, ldc, tile, stored, across, k_tiles, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr, PROGRAMS: tl.constexpr,
+):  # fmt: skip
+    rows = tile // across * BM + tl.arange(0, BM)
+    columns = tile % across * BN + tl.arange(0, BN)
+    rows = tl.where(rows < M, rows, 0)
+    columns = tl.where(columns < N, columns, 0)
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for ki in range(k_tiles):
+        k = ki * BK + tl.arange(0, BK)
+        left = tl.arange(0, BK) < K - ki * BK
+        x = tl.load(a + (rows[:, None] * lda + k[None, :]), mask=left[None, :], other=0.0)
+        y = tl.load(b + (k[:, None] * ldb + columns[None, :]), mask=left[:, None], other=0.0)
+        total = tl.dot(x, y, total)
+    stored += PROGRAMS
+    i = stored // across * BM + tl.arange(0, BM)
+    j = stored % across * BN + tl.arange(0, BN)
+    inside = (i < M)[:, None] & (j < N)[None, :]
+    tl.store(c + ldc * i[:, None] + j[None, :], total.to(tl.float16), mask=inside)
+    return stored
+
+
+@pytest.mark.parametrize("with_while", [False, True])
+@pytest.mark.parametrize("M, N, K", [(64, 64, 64), (200, 136, 72), (257, 200, 136), (64, 64, 0)])
+def test_tiles_that_are_counted_twice(device, M, N, K, with_while):
+    random = np.random.default_rng(M + N + K)
+    lda, ldb, ldc = max(16, (K + 15) // 16 * 16), (N + 15) // 16 * 16, (N + 15) // 16 * 16
+    a, b = np.full((M, lda), np.nan, np.float16), np.full((max(K, 1), ldb), np.nan, np.float16)
+    a[:, :K], b[:K, :N] = random.standard_normal((M, K)), random.standard_normal((K, N))
+    wanted = a[:, :K].astype(np.float64) @ b[:K, :N].astype(np.float64)
+    for blocks, programs in (((64, 64, 32), 3), ((128, 64, 64), 1)):
+        c = np.full((M, ldc), -32768, np.float16)
+        _counted_twice[(programs,)](
+            a, b, c, M, N, K, lda, ldb, ldc, *blocks, PROGRAMS=programs, WHILE=with_while
+        )
+        np.testing.assert_allclose(c[:, :N].astype(np.float64), wanted, rtol=2e-3, atol=2e-3)
+        assert np.all(c[:, N:] == -32768)
+
+
+@pytest.mark.parametrize("with_while", [False, True])
+def test_tiles_that_are_counted_twice_are_the_copy_engines(with_while):
+    names = ("M", "N", "K", "lda", "ldb", "ldc")
+    signature = {name: "*fp16:16" for name in "abc"} | {name: "i32:16" for name in names}
+    constants = {"BM": 128, "BN": 256, "BK": 64, "PROGRAMS": 132, "WHILE": with_while}
+    kernel = st.compile(_counted_twice, signature, constants, "cuda:90", num_warps=8)
+    texts = [remark["text"] for remark in kernel.remarks]
+    assert sum("on into the next round of the loop around" in text for text in texts) == 2
+    assert sum("stored from shared memory by the copy engine" in text for text in texts) == 1
 
 
 @st.jit
