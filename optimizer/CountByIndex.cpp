@@ -55,14 +55,14 @@ void replace(scf::ForOp loop, BlockArgument carried, int64_t distance) {
       return loop.getInductionVar();
     const APInt bits =
         APInt(64, uint64_t(more)).sextOrTrunc(carried.getType().getIntOrFloatBitWidth());
-    Value number = arith::ConstantOp::create(builder, place,
-                                             IntegerAttr::get(carried.getType(), bits));
+    Value number =
+        arith::ConstantOp::create(builder, place, IntegerAttr::get(carried.getType(), bits));
     return arith::AddIOp::create(builder, place, loop.getInductionVar(), number);
   };
   for (Operation *user : llvm::make_early_inc_range(carried.getUsers()))
     if (auto sum = dyn_cast<arith::AddIOp>(user))
-      if (APInt more; matchPattern(sum.getLhs() == carried ? sum.getRhs() : sum.getLhs(),
-                                   m_ConstantInt(&more)))
+      if (APInt more;
+          matchPattern(sum.getLhs() == carried ? sum.getRhs() : sum.getLhs(), m_ConstantInt(&more)))
         sum.replaceAllUsesWith(behindIndex(distance + more.getSExtValue()));
   carried.replaceAllUsesWith(behindIndex(distance));
 }

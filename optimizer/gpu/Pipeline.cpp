@@ -11,6 +11,7 @@
 #include "optimizer/gpu/HoistLoads.h"
 #include "optimizer/gpu/MakePersistent.h"
 #include "optimizer/gpu/MergeReductions.h"
+#include "optimizer/gpu/NarrowExchanges.h"
 #include "optimizer/gpu/NarrowOperands.h"
 #include "optimizer/gpu/OrderProducts.h"
 #include "optimizer/gpu/OrderStores.h"
@@ -50,6 +51,8 @@ void buildGpuPipeline(OpPassManager &passes, const GpuPipelineOptions &options,
   passes.addPass(createSplitOperands(options));
   // Then layouts, because all others look at them.
   add(createAssignLayouts(options));
+  // Behind it, which puts conversions where their sources are made.
+  add(createNarrowExchanges());
   // Copies of cheap values and recomputed ones may equal values that exist already.
   add(createCSEPass());
   const bool hasBufferProducts = options.shape.bufferInstruction != nullptr;
@@ -136,6 +139,7 @@ void registerGpuPasses() {
     registerPass([] { return createNarrowOperands(); });
     registerPass([] { return createSplitOperands(); });
     registerPass([] { return createAssignLayouts(); });
+    registerPass([] { return createNarrowExchanges(); });
     registerPass([] { return createStartProducts(); });
     registerPass([] { return createMakePersistent(); });
     registerPass([] { return createPipelineLoops(); });

@@ -40,8 +40,11 @@ public:
     });
   }
 
-  /// Why the engine must not do the store; empty where it may. Adds to `apart` what that assumes.
-  std::string whyNotLate(StoreOp store, SmallVectorImpl<ApartArguments> &apart) const {
+  /// Why the engine must not do the store; empty where it may. Adds to `apart` what that assumes,
+  /// and to `others` the stores beside it in a loop that must be the engine's, too: it keeps the
+  /// order of their rounds.
+  std::string whyNotLate(StoreOp store, SmallVectorImpl<ApartArguments> &apart,
+                         SmallVectorImpl<StoreOp> &others) const {
     const std::optional<unsigned> written = provenance.argumentOf(store.getPtr());
     if (ordersMemory)
       return "the kernel orders memory (by an atomic, a barrier or a volatile load)";
@@ -60,6 +63,8 @@ public:
         pairs.push_back({*written, *argument});
       else if (other != store && !areApart(store, other))
         return "another store of the kernel may write there, too";
+      else if (other != store && other->getParentOfType<LoopLikeOpInterface>())
+        others.push_back(other);
     }
     for (const ApartArguments &pair : pairs)
       assumeApart(apart, pair);
@@ -80,8 +85,8 @@ private:
     auto first = one.getBlock() ? one.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp(),
          second = other.getBlock() ? other.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp();
     if (!first || !second || one->getBlock() != other->getBlock() ||
-        one->getParentOfType<LoopLikeOpInterface>() || first.getStrides() != second.getStrides() ||
-        first.getBase() != second.getBase() || !hasRowsApart(first) || !hasRowsApart(second))
+        first.getStrides() != second.getStrides() || first.getBase() != second.getBase() ||
+        !hasRowsApart(first) || !hasRowsApart(second))
       return false;
     for (auto [axis, offsets] :
          llvm::enumerate(llvm::zip(first.getOffsets(), second.getOffsets()))) {
@@ -171,17 +176,19 @@ public:
     std::vector<EngineStore> chosen;
     for (StoreOp store : accesses.stores) {
       EngineStore one(store, store->getParentOfType<LoopLikeOpInterface>() != nullptr);
-      std::string whyNot = whyNotByEngine(one);
+      std::string whyNot = whyNotByEngine(one, chosen);
       if (whyNot.empty() && one.block) {
-        taken += one.buffer.getStages() * one.buffer.getStageBytes();
-        ++planned;
+        taken += one.follows ? 0 : one.buffer.getStages() * one.buffer.getStageBytes();
+        planned += !one.follows;
         chosen.push_back(std::move(one));
       } else if (!whyNot.empty())
         addRemark(assumed.remarks, store.getLoc(), "not-by-copy-engine", whyNot);
     }
-    for (const EngineStore &one : chosen)
-      stage(one);
-    if (!chosen.empty())
+    dropAlone(chosen);
+    for (EngineStore &one : chosen)
+      if (one.block)
+        stage(one, chosen);
+    if (llvm::any_of(chosen, [](const EngineStore &one) { return one.block.has_value(); }))
       dropUnused();
   }
 
@@ -216,11 +223,33 @@ private:
     bool isInLoop;
     int64_t pieces = 1; // along `pieceAxis`; a power of two
     int pieceAxis = 0;
+    SmallVector<StoreOp> others;   // that must be the engine's, too
+    std::optional<size_t> follows; // the store through whose buffer its pieces go, behind those
+    Value staged, map;             // the buffer and the array's map, once they are made
+    int64_t stagedPieces = 0;      // that have gone through the buffer then
   };
+
+  /// Leaves to threads what must not be the engine's alone.
+  void dropAlone(std::vector<EngineStore> &chosen) {
+    auto isStaged = [&](StoreOp store) {
+      return llvm::any_of(chosen,
+                          [&](const EngineStore &one) { return one.block && one.store == store; });
+    };
+    for (bool hasChanged = true; hasChanged;) {
+      hasChanged = false;
+      for (EngineStore &one : chosen)
+        if (one.block && !llvm::all_of(one.others, isStaged)) {
+          one.block.reset();
+          addRemark(assumed.remarks, one.store.getLoc(), "not-by-copy-engine",
+                    "another store beside it is left to threads");
+          hasChanged = true;
+        }
+    }
+  }
 
   /// Nothing for a store that names no block, or of a tile whose threads have neighbours already:
   /// then `one.block` is empty.
-  std::string whyNotByEngine(EngineStore &one) {
+  std::string whyNotByEngine(EngineStore &one, const std::vector<EngineStore> &chosen) {
     StoreOp store = one.store;
     auto moved = store.getValue().getDefiningOp<ConvertLayoutOp>();
     if (!store.getBlock() || !moved ||
@@ -237,13 +266,34 @@ private:
     auto type = cast<RankedTensorType>(one.tile.getType());
     if (!llvm::all_of(type.getShape(), [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))
       return "its extents are no powers of two";
-    if (std::string none = whyNoBuffer(one, *block); !none.empty())
+    one.follows = storeInFront(one, *block, chosen);
+    if (one.follows) {
+      const EngineStore &front = chosen[*one.follows];
+      one.buffer = front.buffer, one.pieces = front.pieces, one.pieceAxis = front.pieceAxis;
+    } else if (std::string none = whyNoBuffer(one, *block); !none.empty()) {
       return none;
-    whyNot =
-        block->isEdited ? whyNotLateIn(*block, one) : accesses.whyNotLate(store, assumed.apart);
+    }
+    whyNot = block->isEdited ? whyNotLateIn(*block, one)
+                             : accesses.whyNotLate(store, assumed.apart, one.others);
     if (whyNot.empty())
       one.block = std::move(block);
     return whyNot;
+  }
+
+  /// Returns the store in front of it whose round is its own, and whose pieces are like its: to the
+  /// same array, elsewhere.
+  static std::optional<size_t> storeInFront(const EngineStore &one, const ArrayBlock &block,
+                                            const std::vector<EngineStore> &chosen) {
+    if (!one.isInLoop || block.isEdited || chosen.empty())
+      return std::nullopt;
+    const EngineStore &front = chosen.back();
+    BlockAtOp here = block.at, there = front.block->at;
+    const bool isLike = front.store->getBlock() == one.store->getBlock() &&
+                        front.tile.getType() == one.tile.getType() &&
+                        front.block->rowAxis == block.rowAxis &&
+                        here.getBase() == there.getBase() && here.getShape() == there.getShape() &&
+                        here.getStrides() == there.getStrides();
+    return isLike ? std::optional(chosen.size() - 1) : std::nullopt;
   }
 
   /// KernelAccesses::whyNotLate of an array that the program describes: of the loop in which it is
@@ -360,9 +410,9 @@ private:
       return false;
     auto block = storedBlockOf(store, analysis, options.shape, planned, whyNot);
     EngineStore one(store, /*isInLoop=*/true);
-    return block &&
-           (block->isEdited ? whyNotLateIn(*block, one) : accesses.whyNotLate(store, dropped))
-               .empty();
+    return block && (block->isEdited ? whyNotLateIn(*block, one)
+                                     : accesses.whyNotLate(store, dropped, one.others))
+                        .empty();
   }
 
   static int64_t bytesOf(Value tile) {
@@ -370,13 +420,17 @@ private:
     return type.getNumElements() * type.getElementTypeBitWidth() / 8;
   }
 
-  void stage(const EngineStore &one) {
+  void stage(EngineStore &one, const std::vector<EngineStore> &all) {
     StoreOp store = one.store;
     Location place = store.getLoc();
     OpBuilder builder(store);
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
-    Value buffer = BufferAllocOp::create(atEntry, place, one.buffer);
-    Value map = tensorMapOf(*one.block, one.buffer, store), areApart;
+    const EngineStore *front = one.follows ? &all[*one.follows] : nullptr;
+    Value buffer =
+        front ? front->staged : BufferAllocOp::create(atEntry, place, one.buffer).getResult();
+    Value map = front ? front->map : tensorMapOf(*one.block, one.buffer, store), areApart;
+    const int64_t before = front ? front->stagedPieces : 0;
+    one.staged = buffer, one.map = map, one.stagedPieces = before + one.pieces;
     IRMapping there;
     if (one.apart) {
       OpBuilder before(one.around);
@@ -386,8 +440,9 @@ private:
     const int64_t stages = one.buffer.getStages();
     for (auto [number, piece] : llvm::enumerate(piecesOf(builder, one))) {
       Value stage = arith::ConstantOp::create(
-          builder, place, builder.getI32IntegerAttr(int32_t(int64_t(number) % stages)));
-      const bool isFirst = number == 0, isAgain = int64_t(number) >= stages;
+          builder, place, builder.getI32IntegerAttr(int32_t((before + int64_t(number)) % stages)));
+      const bool isFirst = before + int64_t(number) == 0,
+                 isAgain = before + int64_t(number) >= stages;
       if ((one.isInLoop && isFirst) || isAgain) {
         IntegerAttr others =
             isAgain && stages > 1 ? builder.getI32IntegerAttr(int32_t(stages - 1)) : IntegerAttr();
@@ -619,9 +674,13 @@ std::optional<int64_t> bytesInTurns(StoreOp store, const IndexAnalysis &analysis
                                     const GpuShape &shape) {
   std::string whyNot;
   SmallVector<ApartArguments> dropped;
+  SmallVector<StoreOp> others;
   auto moved = store.getValue().getDefiningOp<ConvertLayoutOp>();
   if (!moved || !store.getBlock() || !llvm::all_of(shapeOf(moved.getType()), llvm::isPowerOf2_64) ||
-      !KernelAccesses(store->getParentOfType<func::FuncOp>()).whyNotLate(store, dropped).empty())
+      !KernelAccesses(store->getParentOfType<func::FuncOp>())
+           .whyNotLate(store, dropped, others)
+           .empty() ||
+      !others.empty())
     return std::nullopt;
   std::optional<ArrayBlock> block = storedBlockOf(store, analysis, shape, /*planned=*/0, whyNot);
   if (!block || block->isEdited)

@@ -20,6 +20,9 @@ struct Product {
   int rows = 64;
   /// The grid is of count columns, and so many rows along y.
   bool isOfGrid = false;
+  /// The left and the right half of the columns are narrowed and stored each; so far apart.
+  bool inHalves = false;
+  int apart = 32;
 
   std::string text() const {
     const std::string extents = std::to_string(rows) + "x64x";
@@ -44,11 +47,30 @@ struct Product {
     %next = tile.dot %x, %t, %acc : )" +
                        left + " * tensor<64x64xf16> -> " + sums +
                        "\n    scf.yield %next : " + sums + "\n  }\n";
-    body += out == "f32" ? "  %z = arith.addf %sum, %none : " + sums + "\n"
-                         : "  %z = arith.truncf %sum : " + sums + " to " + tile + "\n";
-    body +=
-        "  tile.block_store %z, %c[%i, %j] of [%n, %n] by [%n, %one] checked = [true, true] : " +
-        tile + ", !tile.ptr<" + out + ">\n";
+    auto storeTo = [&](const std::string &value, const std::string &column,
+                       const std::string &type) {
+      return "  tile.block_store " + value + ", %c[%i, " + column +
+             "] of [%n, %n] by [%n, %one] checked = [true, true] : " + type + ", !tile.ptr<" + out +
+             ">\n";
+    };
+    const std::string columns = std::to_string(rows);
+    if (inHalves) {
+      const std::string half = "tensor<" + columns + "x32x";
+      body += "  %parted = tile.reshape %sum : " + sums + " -> tensor<" + columns + "x2x32xf32>\n" +
+              "  %turned = tile.transpose %parted [0, 2, 1] : tensor<" + columns +
+              "x2x32xf32> -> " + half.substr(0, half.size() - 1) + "x2xf32>\n" +
+              "  %l, %r = tile.split %turned : " + half + "2xf32> -> " + half + "f32>\n";
+      for (std::string side : {"l", "r"})
+        body += "  %z" + side + " = arith.truncf %" + side + " : " + half + "f32> to " + half +
+                out + ">\n";
+      body += storeTo("%zl", "%j", half + out + ">") +
+              "  %apart = arith.constant " + std::to_string(apart) + " : i64\n" +
+              "  %j2 = arith.addi %j, %apart : i64\n" + storeTo("%zr", "%j2", half + out + ">");
+    } else {
+      body += out == "f32" ? "  %z = arith.addf %sum, %none : " + sums + "\n"
+                           : "  %z = arith.truncf %sum : " + sums + " to " + tile + "\n";
+      body += storeTo("%z", "%j", tile);
+    }
     return "func.func @k(%a: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %c: !tile.ptr<" + out +
            "> {tile.divisibility = 16 : i64}, %n: i64 {tile.divisibility = 16 : i64}, "
            "%depth: i64 {tile.divisibility = 16 : i64}, %count: i32, %k: i32, %tiles: i32) "
@@ -328,6 +350,40 @@ TEST(GpuPersistent, two_stages_take_turns) {
     EXPECT_NE(kernel.tileText.find("tile.tensor_store_wait but 1"), std::string::npos);
     EXPECT_EQ(outcome<float>(kernel, 528, 64, 0, 256), "") << seed;
   }
+}
+
+int countOf(const SimulatedKernel &kernel, llvm::StringRef word) {
+  return int(llvm::StringRef(kernel.tileText).count(word));
+}
+
+/// Halves of a tile go through one buffer, one behind the other, through as many stages as there is
+/// room for; threads exchange nothing.
+TEST(GpuPersistent, halves_of_tiles_are_stored_one_behind_the_other) {
+  for (bool hasOwnLoop : {false, true})
+    for (int64_t left : {33, 17, 9})
+      for (uint64_t seed = 1; seed <= 4; ++seed) {
+        SimulatedOptions options = hopperOptions();
+        options.maxSharedBytes = (72 + left) << 10;
+        options.seed = seed;
+        const Product product{.hasOwnLoop = hasOwnLoop, .out = "f16", .rows = 128, .inHalves = true};
+        SimulatedKernel kernel(product.text(), options);
+        ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+        EXPECT_EQ(countOf(kernel, "tile.tensor_store "), 2) << left;
+        EXPECT_EQ(countOf(kernel, "tile.convert_layout"), 0) << left;
+        EXPECT_EQ(countOf(kernel, "tile.tensor_store_wait written"), 1) << left;
+        EXPECT_LE(kernel.sharedBytes, options.maxSharedBytes);
+        for (int64_t depth : {64, 192})
+          EXPECT_EQ(outcome<_Float16>(kernel, 272, depth, hasOwnLoop ? 2 : 0, 128), "")
+              << left << " " << depth << ", seed " << seed;
+      }
+}
+
+/// Halves that may lie over one another keep to threads, which know an order.
+TEST(GpuPersistent, what_may_be_stored_twice_is_left_to_threads) {
+  const Product product{.out = "f16", .inHalves = true, .apart = 16};
+  SimulatedKernel kernel(product.text(), hopperOptions());
+  ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+  EXPECT_EQ(countOf(kernel, "tile.tensor_store "), 0);
 }
 
 /// What stands behind both loops takes the bytes of the stages: 192 KiB of these and 128 KiB of the
