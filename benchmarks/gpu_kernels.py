@@ -401,6 +401,76 @@ def grouped_of_blocks(
 
 
 @dsl.jit
+def place_of_tile(tile, across, down, GROUP: tl.constexpr):
+    first = tile // (GROUP * across) * GROUP
+    height = min(down - first, GROUP)
+    return first + tile % height, tile % (GROUP * across) // height
+
+
+@dsl.jit
+def persistent(
+    a_ptr, b_ptr, c_ptr, M, N, K, a_row, a_column, b_row, b_column, c_row, BM: tl.constexpr, BN: tl.constexpr,
+    BK: tl.constexpr, GROUP: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
+    """c = a b by programs that walk over tiles, as Triton's tutorial 09 has it: by pointers, and with a number of its
+    own for the tile that is stored."""
+    down, across, rounds = tl.cdiv(M, BM), tl.cdiv(N, BN), tl.cdiv(K, BK)
+    stored = tl.program_id(0) - STEP
+    for tile in tl.range(tl.program_id(0), down * across, STEP, flatten=True):
+        i, j = place_of_tile(tile, across, down, GROUP)
+        m = i * BM + tl.arange(0, BM)
+        n = j * BN + tl.arange(0, BN)
+        m = tl.max_contiguous(tl.multiple_of(tl.where(m < M, m, 0), BM), BM)
+        n = tl.max_contiguous(tl.multiple_of(tl.where(n < N, n, 0), BN), BN)
+        total = tl.zeros((BM, BN), dtype=tl.float32)
+        for number in range(rounds):
+            k = number * BK + tl.arange(0, BK)
+            left = tl.arange(0, BK) < K - number * BK
+            x = tl.load(
+                a_ptr + (m[:, None] * a_row + k[None, :] * a_column), mask=left[None, :], other=0.0
+            )
+            y = tl.load(
+                b_ptr + (k[:, None] * b_row + n[None, :] * b_column), mask=left[:, None], other=0.0
+            )
+            total = tl.dot(x, y, total)
+        stored += STEP
+        i, j = place_of_tile(stored, across, down, GROUP)
+        m = i * BM + tl.arange(0, BM)
+        n = j * BN + tl.arange(0, BN)
+        inside = (m[:, None] < M) & (n[None, :] < N)
+        tl.store(
+            c_ptr + c_row * m[:, None] + n[None, :], total.to(c_ptr.dtype.element_ty), mask=inside
+        )
+
+
+@dsl.jit
+def persistent_of_blocks(
+    a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+    STEP: tl.constexpr, HALVES: tl.constexpr,
+):  # fmt: skip
+    """The same by descriptors made in the kernel; b is N x K. HALVES: of a tile, each narrowed and stored by itself."""
+    down, across, rounds = tl.cdiv(M, BM), tl.cdiv(N, BN), tl.cdiv(K, BK)
+    left = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [BM, BK])
+    right = tl.make_tensor_descriptor(b_ptr, [N, K], [K, 1], [BN, BK])
+    out = tl.make_tensor_descriptor(c_ptr, [M, N], [N, 1], [BM, BN // 2 if HALVES else BN])
+    stored = tl.program_id(0) - STEP
+    for tile in tl.range(tl.program_id(0), down * across, STEP, flatten=True):
+        i, j = place_of_tile(tile, across, down, GROUP)
+        total = tl.zeros((BM, BN), dtype=tl.float32)
+        for number in range(rounds):
+            x = left.load([i * BM, number * BK])
+            total = tl.dot(x, right.load([j * BN, number * BK]).T, total)
+        stored += STEP
+        i, j = place_of_tile(stored, across, down, GROUP)
+        if HALVES:
+            first, second = tl.split(tl.permute(tl.reshape(total, (BM, 2, BN // 2)), (0, 2, 1)))
+            out.store([i * BM, j * BN], first.to(c_ptr.dtype.element_ty))
+            out.store([i * BM, j * BN + BN // 2], second.to(c_ptr.dtype.element_ty))
+        else:
+            out.store([i * BM, j * BN], total.to(c_ptr.dtype.element_ty))
+
+
+@dsl.jit
 def attention(
     out_ptr, q_ptr, k_ptr, v_ptr, length, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
 ):  # fmt: skip

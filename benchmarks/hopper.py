@@ -2,7 +2,7 @@
 
     ./dev bench hopper [--save] [--only products] [--only blocks] [--only deep] [--only attention] [--only attention_heads]
                        [--only attention_blocks] [--only attention_fp8] [--only decoding] [--only batched]
-                       [--only grouped] [--only with_digits]
+                       [--only grouped] [--only persistent] [--only with_digits]
     ./dev bench hopper --block-each     # Sectile with a block of threads for each program
 
 Sectile and Triton compile the same text (`product` and `attention` of gpu_kernels.py) and each has the best
@@ -10,7 +10,7 @@ of the same configurations. Each is timed in turn with the library (library, con
 slots of 10 to 20 ms, and its figure is the median of the ratios of neighbours: from 4096 cubed on the chip is
 held back by power, and whoever runs after a slow one finds it cool. Data is random, and every result is
 compared with one in float64 first, from a poisoned output. `--save` writes benchmarks/results/hopper-<card>.md,
-attention-<card>.md, batched-<card>.md, grouped-<card>.md and fp8-<card>.md.
+attention-<card>.md, batched-<card>.md, grouped-<card>.md, persistent-<card>.md and fp8-<card>.md.
 """
 
 import argparse
@@ -69,6 +69,13 @@ GROUPED = [
     (128, 128, 128, 4, 3, 2),
     (128, 128, 128, 4, 4, 1),
     (128, 128, 128, 8, 4, 2),
+]
+# BLOCK_M, BLOCK_N, bytes of a block along the depth, warps, stages; of programs that walk over tiles.
+PERSISTENT = [
+    (128, 256, 128, 8, 3),
+    (128, 256, 128, 8, 4),
+    (128, 128, 128, 8, 3),
+    (128, 128, 128, 4, 3),
 ]
 # BLOCK_M, BLOCK_N, warps, stages.
 ATTENTION = [
@@ -389,6 +396,50 @@ class Benchmark:
         work = sum(2 * M * N * K for M, N, K in shapes)
         self.compare(what, library, launch, GROUPED, out, expected, 1e-3, work, bar)
 
+    def persistent(self):
+        """Triton's tutorial 09: a program for each multiprocessor, which walks over tiles."""
+        units = torch.cuda.get_device_properties(0).multi_processor_count
+        for shape in (
+            (2048, 2048, 2048),
+            (4096, 4096, 4096),
+            (8192, 8192, 8192),
+            (8192, 8192, 512),
+        ):
+            M, N, K = shape
+            a, b = (torch.randn(size, K, device="cuda", dtype=torch.float16) for size in (M, N))
+            out = torch.empty(M, N, device="cuda", dtype=torch.float16)
+            expected = a.double() @ b.double().T
+
+            def by_pointers(module, configuration, M=M, N=N, K=K, a=a, b=b, out=out):
+                block_m, block_n, depth, warps, stages = configuration
+                module.persistent[(min(units, -(-M // block_m) * -(-N // block_n)),)](
+                    a, b, out, M, N, K, K, 1, 1, K, N, BM=block_m, BN=block_n, BK=depth // 2, GROUP=8, STEP=units,
+                    num_warps=warps, num_stages=stages, **self.options_for(module),
+                )  # fmt: skip
+
+            def by_blocks(module, configuration, halves=False, M=M, N=N, K=K, a=a, b=b, out=out):
+                block_m, block_n, depth, warps, stages = configuration
+                module.persistent_of_blocks[(min(units, -(-M // block_m) * -(-N // block_n)),)](
+                    a, b, out, M, N, K, BM=block_m, BN=block_n, BK=depth // 2, GROUP=8, STEP=units, HALVES=halves,
+                    num_warps=warps, num_stages=stages, **self.options_for(module),
+                )  # fmt: skip
+
+            def by_halves(module, configuration, run=by_blocks):
+                run(module, configuration, halves=True)
+
+            def library(a=a, b=b, out=out):
+                torch.matmul(a, b.T, out=out)
+
+            for what, launch in (
+                ("pointers", by_pointers),
+                ("blocks", by_blocks),
+                ("blocks, halves", by_halves),
+            ):
+                self.compare(
+                    f"f16 NxK {' x '.join(map(str, shape))} ({what})", library, launch, PERSISTENT, out, expected,
+                    1e-3, 2 * M * N * K, None,
+                )  # fmt: skip
+
     def products(self):
         torch.backends.cuda.matmul.allow_tf32 = True
         bars = {512: None, 1024: 0.95, 2048: 0.95, 4096: 0.98, 8192: 1.0}
@@ -606,6 +657,10 @@ def main():
         ),
         "batched": ("Batched products on Hopper", ["batched"]),
         "grouped": ("Grouped products on Hopper", ["grouped"]),
+        "persistent": (
+            "Persistent products on Hopper, as Triton's tutorial 09 has them",
+            ["persistent"],
+        ),
         "fp8": ("Products of fp8 with all their digits on Hopper", ["with_digits"]),
     }
     parts = [part for _, of_file in files.values() for part in of_file]
