@@ -10,9 +10,9 @@
 // one number both have the same rows and columns, which are computed once, and passes see that a
 // store's mask leaves out the rows that a load has from elsewhere (DescribeBlocks).
 //
-// Only numbers of the index's type that begin a known distance from it, and grow by the loop's step.
-// They are what they were in all bits. Loops without another one inside are left: assemblers choose
-// what their addresses are made of.
+// Only numbers of the index's type that begin a known distance from it, and grow by the loop's
+// step. They are what they were in all bits. Loops without another one inside are left: assemblers
+// choose what their addresses are made of.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

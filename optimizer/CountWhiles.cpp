@@ -29,8 +29,8 @@ public:
   explicit WhileCounter(scf::WhileOp loop) : loop(loop), builder(loop), place(loop.getLoc()) {}
 
   bool isPossible() {
-    return isAroundLoop(loop.getAfter()) && testsOnly() && takeApart(loop.getConditionOp().getCondition()) &&
-           limit;
+    return isAroundLoop(loop.getAfter()) && testsOnly() &&
+           takeApart(loop.getConditionOp().getCondition()) && limit;
   }
 
   void run() {

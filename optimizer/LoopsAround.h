@@ -6,10 +6,10 @@
 namespace sectile::optimizer {
 
 inline bool isAroundLoop(mlir::Region &body) {
-  return body
-      .walk([](mlir::scf::ForOp) { return mlir::WalkResult::interrupt(); })
-      .wasInterrupted();
+  return body.walk([](mlir::scf::ForOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
 }
-inline bool isAroundLoop(mlir::scf::ForOp loop) { return isAroundLoop(loop.getRegion()); }
+inline bool isAroundLoop(mlir::scf::ForOp loop) {
+  return isAroundLoop(loop.getRegion());
+}
 
 } // namespace sectile::optimizer

@@ -24,10 +24,10 @@
 //                                                tile.buffer_store %r, %b[0]; ...
 //                                                tile.tensor_store %b[0], %map[%i, %j + 64]
 //
-// Arrays whose addresses are loaded (EditMaps.h) may be stored so, too, in a loop that reads nothing
-// but blocks of such arrays by the engine, and in which all are the same (ApartArrays.h). Their rows
-// end anywhere, and the engine writes up to 16 bytes: what is behind their last whole 16 bytes
-// threads store.
+// Arrays whose addresses are loaded (EditMaps.h) may be stored so, too, in a loop that reads
+// nothing but blocks of such arrays by the engine, and in which all are the same (ApartArrays.h).
+// Their rows end anywhere, and the engine writes up to 16 bytes: what is behind their last whole 16
+// bytes threads store.
 //
 // The engine writes some time after the program's own accesses. So a kernel that orders memory (by
 // an atomic, a barrier, a volatile load), and arrays that it reads, or writes otherwise, keep to

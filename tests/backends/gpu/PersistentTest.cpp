@@ -63,9 +63,9 @@ struct Product {
       for (std::string side : {"l", "r"})
         body += "  %z" + side + " = arith.truncf %" + side + " : " + half + "f32> to " + half +
                 out + ">\n";
-      body += storeTo("%zl", "%j", half + out + ">") +
-              "  %apart = arith.constant " + std::to_string(apart) + " : i64\n" +
-              "  %j2 = arith.addi %j, %apart : i64\n" + storeTo("%zr", "%j2", half + out + ">");
+      body += storeTo("%zl", "%j", half + out + ">") + "  %apart = arith.constant " +
+              std::to_string(apart) + " : i64\n" + "  %j2 = arith.addi %j, %apart : i64\n" +
+              storeTo("%zr", "%j2", half + out + ">");
     } else {
       body += out == "f32" ? "  %z = arith.addf %sum, %none : " + sums + "\n"
                            : "  %z = arith.truncf %sum : " + sums + " to " + tile + "\n";
@@ -365,7 +365,8 @@ TEST(GpuPersistent, halves_of_tiles_are_stored_one_behind_the_other) {
         SimulatedOptions options = hopperOptions();
         options.maxSharedBytes = (72 + left) << 10;
         options.seed = seed;
-        const Product product{.hasOwnLoop = hasOwnLoop, .out = "f16", .rows = 128, .inHalves = true};
+        const Product product{
+            .hasOwnLoop = hasOwnLoop, .out = "f16", .rows = 128, .inHalves = true};
         SimulatedKernel kernel(product.text(), options);
         ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
         EXPECT_EQ(countOf(kernel, "tile.tensor_store "), 2) << left;

@@ -544,7 +544,9 @@ class Products:
         if self.of_list:
             way, row = "descriptor", max(row, 128)
             rows = WHOLE // row
-        isBatch = way == "descriptor" and roll() < 0.3 and not self.of_list  # of an array that has an axis for programs
+        isBatch = (
+            way == "descriptor" and roll() < 0.3 and not self.of_list
+        )  # of an array that has an axis for programs
         if isBatch:
             made.append(
                 f"{name} = tl.make_tensor_descriptor({self.loaded(array, dtype, row)}, "
