@@ -39,8 +39,13 @@ bool countsAlong(scf::ForOp loop, BlockArgument carried) {
 /// How far in front of the loop's index, or behind it, such a value is; nullopt where that is not
 /// known.
 std::optional<int64_t> distanceFromIndex(scf::ForOp loop, BlockArgument carried) {
+  // Both are what operations of their type compute, so that what they have in common is the same.
+  const unsigned bits = carried.getType().getIntOrFloatBitWidth();
   ScalarSum distance = ScalarSum::of(loop.getTiedLoopInit(carried)->get());
-  distance -= ScalarSum::of(loop.getLowerBound());
+  const ScalarSum first = ScalarSum::of(loop.getLowerBound());
+  if (!distance.isOf(bits) || !first.isOf(bits))
+    return std::nullopt;
+  distance -= first;
   if (!distance.summands().empty())
     return std::nullopt;
   return distance.constant();
@@ -75,23 +80,28 @@ struct CountByIndex : PassWrapper<CountByIndex, OperationPass<func::FuncOp>> {
     return "numbers that count as their loop does are made of its index";
   }
   void runOnOperation() override {
-    SmallVector<std::pair<scf::ForOp, BlockArgument>> counters;
-    getOperation().walk([&](scf::ForOp loop) {
-      if (isAroundLoop(loop))
-        for (BlockArgument carried : loop.getRegionIterArgs())
-          if (countsAlong(loop, carried))
-            counters.push_back({loop, carried});
-    });
-    if (counters.empty())
+    if (counters().empty())
       return;
-    mergeEqual(); // both may begin at a program's number, each with an operation of its own
-    for (auto [loop, carried] : counters)
+    // Both may begin at a program's number, each with an operation of its own. Loops may go by
+    // that.
+    mergeEqual();
+    for (auto [loop, carried] : counters())
       if (std::optional<int64_t> distance = distanceFromIndex(loop, carried))
         replace(loop, carried, *distance);
     mergeEqual();
   }
 
 private:
+  SmallVector<std::pair<scf::ForOp, BlockArgument>> counters() {
+    SmallVector<std::pair<scf::ForOp, BlockArgument>> found;
+    getOperation().walk([&](scf::ForOp loop) {
+      if (isAroundLoop(loop))
+        for (BlockArgument carried : loop.getRegionIterArgs())
+          if (countsAlong(loop, carried))
+            found.push_back({loop, carried});
+    });
+    return found;
+  }
   void mergeEqual() {
     IRRewriter rewriter(&getContext());
     DominanceInfo dominance(getOperation());

@@ -23,6 +23,9 @@ bool isPositive(Value number) {
   return isa_and_present<tile::NumProgramsOp>(number.getDefiningOp());
 }
 
+/// Counters of fewer bits are likely to wrap.
+constexpr unsigned kLeastBits = 32;
+
 /// A loop and, once `isPossible`, what it counts.
 class WhileCounter {
 public:
@@ -150,6 +153,9 @@ private:
     if (counter)
       return true;
     const unsigned number = argument.getArgNumber();
+    auto type = dyn_cast<IntegerType>(argument.getType());
+    if (!type || type.getWidth() < kLeastBits)
+      return false;
     auto sum = loop.getYieldOp().getOperand(number).getDefiningOp<arith::AddIOp>();
     Value before = loop.getAfterArguments()[number];
     if (!sum || sum->getBlock() != loop.getAfterBody())

@@ -8,9 +8,10 @@
 // on into that round (PipelineLoops).
 //
 // The loop's test is a conjunction: one term bounds a counter from above, the others hold in all
-// rounds if they hold in the first one. The counter grows by a number that is positive. What it is
-// behind the loop it is still, as it stays among what the loop carries. A sum that wraps ends the
-// loop, as it does in Python, where numbers do not wrap.
+// rounds if they hold in the first one. The counter grows by a number that is positive, in 32 bits
+// or more. What it is behind the loop it is still, as it stays among what the loop carries. A sum
+// that would wrap ends the loop, as it does in Python, where numbers do not wrap; a while loop that
+// is left would go on from the least number.
 //
 // Only loops with a counted loop inside are made over. In others nothing would run ahead but loads,
 // for which a kernel's num_stages asks in for loops alone: their stages may be more than fit.

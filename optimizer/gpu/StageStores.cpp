@@ -185,6 +185,12 @@ public:
         addRemark(assumed.remarks, store.getLoc(), "not-by-copy-engine", whyNot);
     }
     dropAlone(chosen);
+    // Beside those that are left to threads there may be less room than was thought.
+    for (size_t number = chosen.size(); number-- > 0 && !isRoomBeside(chosen);)
+      if (chosen[number].block && chosen[number].isInLoop) {
+        leaveToThreads(chosen[number], "what threads exchange for other stores leaves no room");
+        dropAlone(chosen);
+      }
     for (EngineStore &one : chosen)
       if (one.block)
         stage(one, chosen);
@@ -239,12 +245,57 @@ private:
       hasChanged = false;
       for (EngineStore &one : chosen)
         if (one.block && !llvm::all_of(one.others, isStaged)) {
-          one.block.reset();
-          addRemark(assumed.remarks, one.store.getLoc(), "not-by-copy-engine",
-                    "another store beside it is left to threads");
+          leaveToThreads(one, "another store beside it is left to threads");
           hasChanged = true;
         }
     }
+  }
+
+  void leaveToThreads(EngineStore &one, const char *why) {
+    one.block.reset();
+    addRemark(assumed.remarks, one.store.getLoc(), "not-by-copy-engine", why);
+  }
+
+  /// Whether the buffers of chosen stores in loops fit beside what threads exchange in loops for
+  /// others.
+  bool isRoomBeside(const std::vector<EngineStore> &chosen) {
+    int64_t buffers = 0, scratch = 0;
+    llvm::DenseSet<Operation *> staged;
+    for (const EngineStore &one : chosen)
+      if (one.block) {
+        staged.insert(one.store);
+        if (one.isInLoop && !one.follows)
+          buffers += one.buffer.getStages() * one.buffer.getStageBytes();
+      }
+    if (!buffers || !options.shape.scratchBytes)
+      return true;
+    function.walk([&](Operation *op) {
+      if (StoreOp store = storeBehind(op);
+          op->getParentOfType<LoopLikeOpInterface>() && !(store && staged.contains(store)))
+        scratch = std::max(scratch, options.shape.scratchBytes(op));
+    });
+    return buffers + scratch <= ofProgram(otherBytes());
+  }
+
+  /// Shared memory of buffers and memory barriers.
+  int64_t otherBytes() {
+    int64_t bytes = 0;
+    function.walk([&](Operation *op) {
+      if (auto alloc = dyn_cast<BufferAllocOp>(op))
+        bytes += alloc.getType().getStages() * alloc.getType().getStageBytes();
+      else if (auto barriers = dyn_cast<MBarrierAllocOp>(op))
+        bytes += barriers.getType().getStages() * int64_t(sizeof(int64_t));
+    });
+    return bytes;
+  }
+
+  /// What one program has beside so many bytes of the block.
+  int64_t ofProgram(int64_t others) {
+    const int64_t all = options.shape.sharedBytes, teams = teamsOf(function);
+    if (teams == 1)
+      return all - others;
+    return int64_t(llvm::alignDown((all - int64_t(llvm::alignTo(others, kTeamAlignment))) / teams,
+                                   kTeamAlignment));
   }
 
   /// Nothing for a store that names no block, or of a tile whose threads have neighbours already:
@@ -377,22 +428,17 @@ private:
   /// many programs have room as before, or four; in a loop it lies beside the stages, with what
   /// these leave of a program's share.
   int64_t roomFor(const EngineStore &one) {
-    int64_t others = 0, scratch = 0;
-    const int64_t all = options.shape.sharedBytes;
-    function.walk([&](Operation *op) {
-      if (auto alloc = dyn_cast<BufferAllocOp>(op))
-        others += alloc.getType().getStages() * alloc.getType().getStageBytes();
-      else if (auto barriers = dyn_cast<MBarrierAllocOp>(op))
-        others += barriers.getType().getStages() * int64_t(sizeof(int64_t));
-      else if (options.shape.scratchBytes && !mayBeStored(op))
-        scratch = std::max(scratch, options.shape.scratchBytes(op));
-    });
+    const int64_t all = options.shape.sharedBytes, others = otherBytes();
     if (!one.isInLoop)
       return std::max(others, all / 4) - taken;
-    if (const int64_t teams = teamsOf(function); teams > 1)
-      return int64_t(llvm::alignDown((all - int64_t(llvm::alignTo(others, kTeamAlignment))) / teams,
-                                     kTeamAlignment)) -
-             scratch - taken;
+    int64_t scratch = 0;
+    if (options.shape.scratchBytes)
+      function.walk([&](Operation *op) {
+        if (!mayBeStored(op))
+          scratch = std::max(scratch, options.shape.scratchBytes(op));
+      });
+    if (teamsOf(function) > 1)
+      return ofProgram(others) - scratch - taken;
     const int64_t held = others + scratch;
     for (int64_t programs = std::clamp<int64_t>(all / std::max<int64_t>(held, 1), 1, kMostPrograms);
          programs > 0; --programs)

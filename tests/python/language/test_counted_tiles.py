@@ -313,7 +313,26 @@ OTHERS = [
 ]  # fmt: skip
 
 
-COUNTING = [counting, counting_between, counting_for_nothing, counted_twice]
+def counted_for_nothing(out, n, m, start):
+    """Nobody wants what the loops make, but for the last."""
+    again = start
+    total = 0
+    for tile in range(start, m + start):
+        for i in range(n):
+            total += i + tile
+        again += 1
+    same = 0
+    for tile in range(start, m + start):
+        for i in range(n):
+            same += i * tile
+    more = 0
+    for tile in range(start, m + start):
+        for i in range(n):
+            more += i * tile
+    tl.store(out + 400, same + more)
+
+
+COUNTING = [counting, counting_between, counting_for_nothing, counted_twice, counted_for_nothing]
 STAYING = [counting_changed, bound_changed]
 
 
@@ -344,6 +363,43 @@ def test_which_while_loops_count(function):
     with st.knobs.scope(keep_stages=True):
         text = st.compile(st.jit(function), signature, {}, "cuda:90").asm["tile-optimized"]
     assert text.count("scf.while") == (function in STAYING)
+
+
+@st.jit
+def _counted_in_64_bits(out, n, m, a):
+    """The loop begins at a sum that wraps in 32 bits, the other number at what was widened before."""
+    first = (a + 1).to(tl.int64)
+    again = a.to(tl.int64)
+    last = again
+    for tile in range(first, first + m):
+        for i in range(n):
+            last = again + i
+        again += 1
+    tl.store(out, last)
+    tl.store(out + 1, again)
+
+
+@st.jit
+def _counted_in_8_bits(out, n, start):
+    tile = start.to(tl.int8)
+    turns = 0
+    while tile < 126:
+        for i in range(n):
+            turns += 1
+        tile += 3
+    tl.store(out, turns)
+    tl.store(out + 1, tile.to(tl.int64))
+
+
+def test_numbers_that_wrap_are_not_counted_by_others(device):
+    out = np.zeros(2, np.int64)
+    _counted_in_64_bits[(1,)](out, 2, 3, 2**31 - 1)
+    assert out.tolist() == [2**31 - 1 + 3, 2**31 - 1 + 3]
+    _counted_in_8_bits[(1,)](out, 1, 2)
+    tile, turns = 2, 0
+    while tile < 126:
+        tile, turns = (tile + 3 + 128) % 256 - 128, turns + 1
+    assert out.tolist() == [turns, tile]
 
 
 @st.jit

@@ -719,3 +719,62 @@ def test_stores_of_rounds_keep_their_order(device, step):
         expected[turn * step : turn * step + BM] = total
     expected[M:] = -77
     np.testing.assert_allclose(out.astype(np.float64), expected, rtol=2e-3, atol=1e-3)
+
+
+@st.jit
+def _three_stores(
+    a, b, c, d, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, ORDER: tl.constexpr
+):
+    left = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    right = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    wide = tl.make_tensor_descriptor(c, [M, 2 * N], [2 * N, 1], [BM, BN])
+    other = tl.make_tensor_descriptor(d, [M, N], [N, 1], [BM, BN])
+    across = tl.cdiv(N, BN)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * across, tl.num_programs(0)):
+        m = tile // across * BM
+        n = tile % across * BN
+        total = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(tl.cdiv(K, BK)):
+            total = tl.dot(left.load([m, k * BK]), right.load([n, k * BK]).T, total)
+        for store in tl.static_range(3):
+            if ORDER[store] == "c":
+                wide.store([m, 2 * n], total.to(tl.float16))
+            elif ORDER[store] == "e":
+                wide.store([m, 2 * n + BN], (total + 2).to(tl.float16))
+            elif ORDER[store] == "d":
+                other.store([m, n], (total + 1).to(tl.float16))
+
+
+@pytest.mark.parametrize("order", ["cde", "ced", "dce", "cd-", "ce-"])
+@pytest.mark.parametrize("blocks, warps, stages", [((128, 256, 64), 8, 3), ((128, 128, 64), 8, 6)])
+def test_there_is_room_for_stores_beside_each_other(order, blocks, warps, stages):
+    """What the engine takes leaves room for what threads exchange for the others."""
+    signature = {name: "*fp16:16" for name in "abcd"} | {name: "i32:16" for name in "MNK"}
+    constants = dict(zip(("BM", "BN", "BK"), blocks)) | {"ORDER": tuple(order)}
+    kernel = st.compile(
+        _three_stores, signature, constants, "cuda:90", num_warps=warps, num_stages=stages
+    )
+    stored = sum(
+        "stored from shared memory by the copy engine" in remark["text"]
+        for remark in kernel.remarks
+    )
+    assert stored == (2 if order == "ce-" else 0)
+
+
+@pytest.mark.parametrize("order", ["cde", "ced", "dce"])
+@pytest.mark.parametrize("M, N, K", [(128, 128, 64), (200, 136, 72)])
+def test_three_stores_of_a_round(device, M, N, K, order):
+    random = np.random.default_rng(M)
+    a, b = (random.standard_normal((size, K)).astype(np.float16) for size in (M, N))
+    c, d = np.full((M, 2 * N), np.nan, np.float16), np.full((M, N), np.nan, np.float16)
+    _three_stores[(2,)](a, b, c, d, M, N, K, 64, 64, 32, tuple(order), num_warps=4)
+    wanted = a.astype(np.float64) @ b.astype(np.float64).T
+    both = np.full((M, 2 * N + 128), np.nan)
+    for n in range(0, N, 64):
+        width = min(64, N - n)
+        both[:, 2 * n : 2 * n + width] = wanted[:, n : n + width]
+        both[:, 2 * n + width : 2 * n + 64] = 0
+        both[:, 2 * n + 64 : 2 * n + 64 + width] = wanted[:, n : n + width] + 2
+        both[:, 2 * n + 64 + width : 2 * n + 128] = 2
+    np.testing.assert_allclose(c, both[:, : 2 * N], rtol=4e-3, atol=4e-2)
+    np.testing.assert_allclose(d, wanted + 1, rtol=4e-3, atol=4e-2)
