@@ -395,8 +395,9 @@ def test_where_the_time_goes(tmp_path):
     # What is verified takes time, too: layouts, after each pass from the one that assigns them.
     checked = [s.strip() for s in steps(timed(tmp_path, "passes", "cuda:90", SECTILE_VERIFY="1"))]
     first = checked.index("assign-layouts")
-    assert checked[first : first + 12 : 2] == [
+    assert checked[first : first + 14 : 2] == [
         "assign-layouts",
+        "narrow-exchanges",
         "cse",
         "start-products",
         "cse",

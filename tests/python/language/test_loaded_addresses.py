@@ -203,7 +203,7 @@ def test_products_of_a_list(device, programs, blocks):
 @pytest.mark.parametrize("blocks", _TILES)
 def test_products_of_a_list_read_what_others_have_stored(device, blocks):
     """One program stores what it reads then: the product before, and the tile before. Kernels that want this of
-    threads say tl.debug_barrier(); the copy engine sees to it itself."""
+    threads say tl.debug_barrier(); where the copy engine loads ahead, the code sees to it."""
     if device.startswith("hip"):
         pytest.skip("threads load there, and the kernel does not order what they do")
     *tile, warps, stages = blocks
