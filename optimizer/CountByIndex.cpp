@@ -31,7 +31,8 @@ bool areSame(Value one, Value other) {
 /// Whether the carried value grows by the loop's step.
 bool countsAlong(scf::ForOp loop, BlockArgument carried) {
   auto sum = loop.getTiedLoopYieldedValue(carried)->get().getDefiningOp<arith::AddIOp>();
-  return sum && carried.getType() == loop.getInductionVar().getType() &&
+  return sum && isa<IntegerType>(carried.getType()) &&
+         carried.getType() == loop.getInductionVar().getType() &&
          ((sum.getLhs() == carried && areSame(sum.getRhs(), loop.getStep())) ||
           (sum.getRhs() == carried && areSame(sum.getLhs(), loop.getStep())));
 }

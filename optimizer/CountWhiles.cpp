@@ -91,7 +91,8 @@ private:
     }
     const bool isSigned = predicate == CmpIPredicate::slt || predicate == CmpIPredicate::sge ||
                           predicate == CmpIPredicate::sgt;
-    if (!isInvariant(rhs) || !isCounter(lhs) || (counts && isUnsigned == isSigned))
+    const bool isFurther = bool(counter);
+    if (!isInvariant(rhs) || !isCounter(lhs) || (isFurther && isUnsigned == isSigned))
       return false;
     switch (predicate) {
     case CmpIPredicate::slt:
@@ -109,7 +110,6 @@ private:
     default:
       return false;
     }
-    counts = true;
     isUnsigned = !isSigned;
     return true;
   }
@@ -176,7 +176,7 @@ private:
   BlockArgument counter; // of the test
   Value step, limit;
   SmallVector<Value, 2> lasting; // terms that hold in all rounds if they hold in the first one
-  bool counts = false, isUnsigned = false;
+  bool isUnsigned = false;
 };
 
 struct CountWhiles : PassWrapper<CountWhiles, OperationPass<func::FuncOp>> {

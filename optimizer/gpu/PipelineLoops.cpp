@@ -161,16 +161,13 @@ private:
   /// carry: the position, stages and a parity.
   void startAnew(SmallVectorImpl<Value> &running, const NestPosition &crossing, size_t aheadCount) {
     Location place = loop.getLoc();
-    Value isFalse = constant(builder.getI1Type(), 0);
-    Value isAnew =
-        arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, areApart, isFalse);
-    auto anew =
-        scf::IfOp::create(builder, place, ValueRange(running).take_front(aheadCount).getTypes(),
-                          isAnew, /*withElseRegion=*/true);
+    ArrayRef<Value> position = ArrayRef(running).take_front(aheadCount);
+    auto begun = scf::IfOp::create(builder, place, ValueRange(position).getTypes(), areApart,
+                                   /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(anew.elseBlock());
-    scf::YieldOp::create(builder, place, ArrayRef(running).take_front(aheadCount));
-    builder.setInsertionPointToStart(anew.thenBlock());
+    builder.setInsertionPointToStart(begun.thenBlock());
+    scf::YieldOp::create(builder, place, position);
+    builder.setInsertionPointToStart(begun.elseBlock());
     ProxyFenceOp::create(builder, place, /*global=*/true);
     BarrierOp::create(builder, place, /*sharedOnly=*/false);
     Stages stages{running[aheadCount], {}, stageCount};
@@ -186,7 +183,7 @@ private:
         stages.fewer = nextStage(stages.fewer, stageCount - 1);
     }
     scf::YieldOp::create(builder, place, ahead.ofInner());
-    llvm::copy(anew.getResults(), running.begin());
+    llvm::copy(begun.getResults(), running.begin());
   }
 
   /// Makes the memory barriers of the stages, at the builder's place.

@@ -611,11 +611,8 @@ private:
   static void endInTime(OpBuilder &builder, const EngineStore &one, Value areApart) {
     Location place = one.block->at->getLoc();
     OpBuilder::InsertionGuard guard(builder);
-    Value isFalse = arith::ConstantOp::create(builder, place, builder.getBoolAttr(false));
-    Value mayMeet =
-        arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq, areApart, isFalse);
     builder.setInsertionPointToStart(
-        scf::IfOp::create(builder, place, mayMeet, /*withElseRegion=*/false).thenBlock());
+        scf::IfOp::create(builder, place, areApart, /*withElseRegion=*/true).elseBlock());
     TensorStoreWaitOp::create(builder, place, /*written=*/true, IntegerAttr());
     builder.setInsertionPointAfter(one.around);
     TensorStoreWaitOp::create(builder, place, /*written=*/true, IntegerAttr());

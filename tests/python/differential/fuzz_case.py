@@ -203,9 +203,9 @@ def run_simulated(case, kernel, folder):
     ]
     # What descriptors of loaded addresses promise stands in the IR for NVIDIA's GPUs.
     of_nvidia = "tl.pointer_type" in case.source and not any("gfx" in o for o in simulate.options)
-    options = {"num_warps": case.options["num_warps"]} if of_nvidia else {}
+    asked = {"num_warps": case.options["num_warps"]} if of_nvidia else {}
     target = "cuda:90" if of_nvidia else "cpu"
-    text = kernel.warmup(*mocks, grid=(1,), target=target, **options).asm["tile"]
+    text = kernel.warmup(*mocks, grid=(1,), target=target, **asked).asm["tile"]
     folder = pathlib.Path(folder)
     (folder / "kernel.mlir").write_text(text)
     options = [f"{name}={value}" for name, value in case.options.items()]
