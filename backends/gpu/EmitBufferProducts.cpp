@@ -99,7 +99,7 @@ LogicalResult GpuEmitter::emitDotAsync(DotAsyncOp op) {
   // product is adding to, or that a loop carries, are where products want them.
   Registers acc = registers(op.getAcc());
   Registers &kept = keptForProducts[op.getResult()];
-  Fragments fragments(accLayout, instruction->acc);
+  Fragments fragments(accLayout, instruction->acc, instruction->accRepeats);
   if (aRegisters)
     for (auto &[place, numbers] : fragments.byPlace)
       for (int64_t k = 0; k < steps && place[1] == fragments.byPlace.begin()->first[1]; ++k) {

@@ -7,15 +7,18 @@ namespace sectile::gpu {
 
 using layout::Coordinates;
 
-Fragments::Fragments(const layout::TileLayout &tile, const layout::LinearLayout &instruction) {
+Fragments::Fragments(const layout::TileLayout &tile, const layout::LinearLayout &instruction,
+                     int64_t repeats) {
   int rank = tile.rank();
-  int64_t rows = instruction.getOutDimSize(0), columns = instruction.getOutDimSize(1);
+  const int64_t rows = instruction.getOutDimSize(0), repeated = instruction.getOutDimSize(1),
+                columns = repeated * repeats;
   // A thread's elements are those of thread 0, moved: its registers are theirs.
   auto size = unsigned(instruction.inSize(layout::Dim::Register));
   llvm::DenseMap<int64_t, unsigned> slots; // by row-major number in the instruction's matrix
   for (unsigned slot = 0; slot < size; ++slot) {
     Coordinates at = instruction.apply({{layout::Dim::Register, slot}});
-    slots[at[0] * columns + at[1]] = slot;
+    for (int64_t number = 0; number < repeats; ++number)
+      slots[at[0] * columns + number * repeated + at[1]] = unsigned(number * size + slot);
   }
   for (int reg = 0; reg < tile.registersPerThread(); ++reg) {
     Coordinates at = tile.constantOf(reg);
@@ -23,7 +26,7 @@ Fragments::Fragments(const layout::TileLayout &tile, const layout::LinearLayout 
     at[rank - 2] /= rows;
     at[rank - 1] /= columns;
     auto &registers = byPlace[{at.begin(), at.end()}];
-    registers.resize(size, -1);
+    registers.resize(size * size_t(repeats), -1);
     registers[slots.at(row * columns + column)] = reg;
   }
 }

@@ -24,8 +24,10 @@ class Fragments {
 public:
   using Place = std::vector<int32_t>;
 
-  /// `instruction` is the instruction's layout of that matrix; `tile` is it, spread.
-  Fragments(const layout::TileLayout &tile, const layout::LinearLayout &instruction);
+  /// `instruction` is the instruction's layout of that matrix, repeated so often along its columns;
+  /// `tile` is it, spread.
+  Fragments(const layout::TileLayout &tile, const layout::LinearLayout &instruction,
+            int64_t repeats = 1);
 
   /// Registers of the tile, in the instruction's order of registers.
   std::map<Place, llvm::SmallVector<int, 8>> byPlace;

@@ -1,5 +1,7 @@
 #include "lang/layout/BufferOperand.h"
 
+#include "lang/layout/PowersOfTwo.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -21,28 +23,36 @@ int64_t placeOf(const BufferOperand &operand, int64_t row, int64_t byteOfRow) {
 
 std::optional<BufferOperand> bufferOperandOf(const SharedLayout &shared, int depthAxis,
                                              unsigned elementBits) {
-  if (shared.rank() != 2 || shared.padding().interval ||
-      llvm::any_of(shared.repetitions(), [](int64_t count) { return count != 1; }))
+  if (shared.rank() != 2 || shared.padding().interval)
     return std::nullopt;
   const int64_t bytes = elementBits / 8;
   for (int contiguous : {depthAxis, 1 - depthAxis})
     for (int64_t panel = kWidestPanel; panel >= kNarrowestPanel; panel /= 2) {
       const int rowAxis = 1 - contiguous;
       const int64_t columns = shared.blockExtent(contiguous), rows = shared.blockExtent(rowAxis);
-      BufferOperand operand{panel, rows * panel, contiguous == depthAxis};
+      BufferOperand operand{panel, rows * shared.repetitions()[rowAxis] * panel,
+                            contiguous == depthAxis};
       if (columns * bytes < panel || rows < 8)
         continue;
-      // Both are linear: they are the same where they agree on all steps.
-      auto agree = [&](int axisNumber, int64_t extent) {
-        for (int64_t step = 1; step < extent; step *= 2) {
+      // Within a block both are linear: they are the same where they agree on all steps. Blocks are
+      // whole groups of eight rows, and whole panels: the swizzle is that of the first in each.
+      auto agree = [&](int axisNumber) {
+        auto agreesAt = [&](int64_t step) {
           Coordinates at(2, 0);
           at[axisNumber] = int32_t(step);
-          if (shared.offsetOf(at) * bytes != placeOf(operand, at[rowAxis], at[contiguous] * bytes))
+          return shared.offsetOf(at) * bytes ==
+                 placeOf(operand, at[rowAxis], at[contiguous] * bytes);
+        };
+        const int64_t extent = shared.blockExtent(axisNumber);
+        for (int64_t step = 1; step < extent; step *= 2)
+          if (!agreesAt(step))
             return false;
-        }
+        for (int64_t number = 1; number < shared.repetitions()[axisNumber]; ++number)
+          if (!agreesAt(number * extent))
+            return false;
         return true;
       };
-      if (agree(contiguous, columns) && agree(rowAxis, rows))
+      if (agree(contiguous) && agree(rowAxis))
         return operand;
     }
   return std::nullopt;
@@ -50,9 +60,16 @@ std::optional<BufferOperand> bufferOperandOf(const SharedLayout &shared, int dep
 
 SharedLayout bufferOperandLayout(llvm::ArrayRef<int64_t> shape, int contiguousAxis,
                                  unsigned elementBits, int64_t extent) {
-  int64_t panel = std::clamp(std::min(extent, shape[contiguousAxis]) * elementBits / 8,
+  const int rowAxis = 1 - contiguousAxis;
+  int64_t panel = std::clamp(lowestBit(std::min(extent, shape[contiguousAxis])) * elementBits / 8,
                              kNarrowestPanel, kWidestPanel);
-  return panelSwizzledShared(shape, {contiguousAxis, 1 - contiguousAxis}, elementBits, panel);
+  if (llvm::all_of(shape, llvm::isPowerOf2_64))
+    return panelSwizzledShared(shape, {contiguousAxis, rowAxis}, elementBits, panel);
+  // A block is a panel of some rows. Those with more rows of it follow, then those of other panels.
+  Extents block = sharedBlockExtents(shape);
+  block[contiguousAxis] = std::min(block[contiguousAxis], panel * 8 / int64_t(elementBits));
+  SharedLayout one = panelSwizzledShared(block, {contiguousAxis, rowAxis}, elementBits, panel);
+  return SharedLayout(one.offsets(), shape, {}, {rowAxis, contiguousAxis});
 }
 
 } // namespace sectile::layout

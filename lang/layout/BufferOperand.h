@@ -38,8 +38,8 @@ std::optional<BufferOperand> bufferOperandOf(const SharedLayout &shared, int dep
                                              unsigned elementBits);
 
 /// Returns the layout of an operand whose elements are contiguous along `contiguousAxis`, of which
-/// one instruction takes `extent`: the panels are as wide as that allows. The extents of `shape`
-/// are powers of two.
+/// one instruction takes `extent`: the panels are as wide as that allows, a power of two that
+/// divides it.
 SharedLayout bufferOperandLayout(llvm::ArrayRef<int64_t> shape, int contiguousAxis,
                                  unsigned elementBits, int64_t extent);
 

@@ -17,6 +17,8 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 namespace sectile::layout {
 
 template <class Tokens>
@@ -63,16 +65,19 @@ public:
     if (!offsets)
       return fail("layout: two offsets have the same element");
     RowPadding padding;
-    if (tokens.consume(',')) {
-      if (!tokens.consumeKeyword("padding") || !tokens.consume('=') ||
-          !tokens.readNumber(padding.interval) || !tokens.consume('+') ||
-          !tokens.readNumber(padding.amount))
-        return fail("layout: expected padding = interval + amount");
-      if (!llvm::isPowerOf2_64(padding.interval) || padding.amount < 0 ||
-          padding.interval > block->inSize(Dim::Offset))
-        return fail("layout: the interval of padding is a power of two within the block");
+    llvm::SmallVector<int, 2> repetitionOrder;
+    while (tokens.consume(',')) {
+      if (!padding.interval && repetitionOrder.empty() && tokens.consumeKeyword("padding")) {
+        if (!readPadding(padding, block->inSize(Dim::Offset)))
+          return std::nullopt;
+      } else if (repetitionOrder.empty() && tokens.consumeKeyword("repeated")) {
+        if (!readAxes(repetitionOrder, block->outExtents()))
+          return std::nullopt;
+      } else {
+        return fail("layout: expected padding = interval + amount or repeated = [axes]");
+      }
     }
-    return SharedLayout(std::move(*offsets), shape, padding);
+    return SharedLayout(std::move(*offsets), shape, padding, repetitionOrder);
   }
 
 private:
@@ -80,6 +85,41 @@ private:
     if (problem.empty())
       problem = message.str();
     return std::nullopt;
+  }
+
+  bool readPadding(RowPadding &padding, int64_t blockElements) {
+    if (!tokens.consume('=') || !tokens.readNumber(padding.interval) || !tokens.consume('+') ||
+        !tokens.readNumber(padding.amount)) {
+      fail("layout: expected padding = interval + amount");
+      return false;
+    }
+    if (!llvm::isPowerOf2_64(padding.interval) || padding.amount < 0 ||
+        padding.interval > blockElements) {
+      fail("layout: the interval of padding is a power of two within the block");
+      return false;
+    }
+    return true;
+  }
+
+  /// `= [axis ...]`: each axis once along which the block is repeated.
+  bool readAxes(llvm::SmallVector<int, 2> &axes, llvm::ArrayRef<int64_t> blockExtents) {
+    if (!tokens.consume('=') || !tokens.consume('[')) {
+      fail("layout: expected = [");
+      return false;
+    }
+    int64_t number;
+    while (tokens.readNumber(number))
+      axes.push_back(int(number));
+    llvm::SmallVector<int, 2> repeated;
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] > blockExtents[axis])
+        repeated.push_back(int(axis));
+    if (!tokens.consume(']') || axes.empty() ||
+        !std::is_permutation(axes.begin(), axes.end(), repeated.begin(), repeated.end())) {
+      fail("layout: expected each axis once along which the block is repeated");
+      return false;
+    }
+    return true;
   }
 
   bool readShape() {

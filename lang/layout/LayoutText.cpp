@@ -93,6 +93,12 @@ std::string print(const SharedLayout &layout) {
   if (const RowPadding &padding = layout.padding(); padding.interval)
     text +=
         ", padding = " + std::to_string(padding.interval) + " + " + std::to_string(padding.amount);
+  if (!layout.isRepeatedRowMajor()) {
+    llvm::ArrayRef<int> order = layout.repetitionOrder();
+    text += ", repeated = [" +
+            llvm::join(llvm::map_range(order, [](int axis) { return std::to_string(axis); }), " ") +
+            "]";
+  }
   return text;
 }
 

@@ -117,6 +117,11 @@ int depthAxisOf(MatrixSide side) {
 
 } // namespace
 
+bool canBeSpread(const MatrixInstruction &instruction, llvm::ArrayRef<int64_t> shape,
+                 llvm::ArrayRef<int64_t> groups) {
+  return instruction.accRepeats == 1 || (groups.back() == 1 && shape.back() % instruction.n == 0);
+}
+
 TileLayout accumulatorOf(const MatrixInstruction &instruction, llvm::ArrayRef<int64_t> shape,
                          llvm::ArrayRef<int64_t> groups) {
   return spread(instruction.acc, shape, groups, /*missingAxis=*/-1);
@@ -150,7 +155,8 @@ std::optional<Extents> groupsOf(const MatrixInstruction &instruction, const Tile
       return std::nullopt;
     groups.push_back(int64_t(1) << bits);
   }
-  if (rank < 2 || accumulatorOf(instruction, acc.shape(), groups) != acc)
+  if (rank < 2 || !canBeSpread(instruction, acc.shape(), groups) ||
+      accumulatorOf(instruction, acc.shape(), groups) != acc)
     return std::nullopt;
   return groups;
 }
@@ -158,6 +164,7 @@ std::optional<Extents> groupsOf(const MatrixInstruction &instruction, const Tile
 //===-- Other ways to use an instruction ------------------------------------------------------===//
 
 MatrixInstruction exchanged(const MatrixInstruction &instruction) {
+  assert(instruction.accRepeats == 1);
   MatrixInstruction result = instruction;
   result.name += ".exchanged";
   std::swap(result.m, result.n);

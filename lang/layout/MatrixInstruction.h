@@ -66,10 +66,14 @@ struct MatrixInstruction {
   /// From (register, lane, warp of the group) to the elements of m x n, m x k and k x n. The layout
   /// of an operand that cannot lie in registers is empty.
   LinearLayout acc, lhs, rhs;
+  /// How often `acc`, which then covers a part of n, is repeated along the columns, each time in
+  /// further registers: odd, as what is not makes n a power of two.
+  int64_t accRepeats = 1;
   OperandPlaces lhsPlaces = {}, rhsPlaces = {};
   /// The hardware multiplies the transposes: its first operand is rhs, its second lhs.
   bool isExchanged = false;
 
+  int64_t accRegisters() const { return acc.inSize(Dim::Register) * accRepeats; }
   int64_t laneCount() const { return acc.inSize(Dim::Lane); }
   /// How many warps carry it out together.
   int64_t warpCount() const { return acc.inSize(Dim::Warp); }
@@ -87,6 +91,10 @@ struct MatrixInstruction {
 
 //===-- Tiles ---------------------------------------------------------------------------------===//
 
+/// Whether accumulatorOf may be asked. Where accRepeats is not 1, N is a number of whole
+/// instructions, and one group of warps lies along it: groups lie a power of two apart.
+bool canBeSpread(const MatrixInstruction &instruction, llvm::ArrayRef<int64_t> shape,
+                 llvm::ArrayRef<int64_t> groups);
 /// The accumulator of a product: `shape` is [batch ...] x M x N; `groups` has a power of two for
 /// each axis, how many groups of warps lie along it.
 TileLayout accumulatorOf(const MatrixInstruction &instruction, llvm::ArrayRef<int64_t> shape,

@@ -1,5 +1,7 @@
 #include "lang/layout/NvidiaMatrixInstructions.h"
 
+#include "lang/layout/PowersOfTwo.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 namespace sectile::layout {
@@ -44,15 +46,18 @@ MatrixInstruction mmaSync(MatrixElement lhs, MatrixElement rhs, MatrixElement ac
   return made;
 }
 
-/// The fragments are mma.sync's, for four warps that have 16 rows each.
+/// The fragments are mma.sync's, for four warps that have 16 rows each. Eight columns after eight
+/// columns have registers of their own, also where their number is no power of two.
 MatrixInstruction wgmma(const MatrixElements &elements, int64_t columns) {
   MatrixInstruction made;
   unsigned bits = bitsOf(elements.lhs);
+  const int64_t repeated = lowestBit(columns);
   made.m = 64, made.n = columns, made.k = 256 / bits;
   made.elements = elements;
   made.acc = steps(2, Dim::Register, kColumns) * steps(4, Dim::Lane, kColumns) *
              steps(8, Dim::Lane, kRows) * steps(2, Dim::Register, kRows) *
-             steps(columns / 8, Dim::Register, kColumns) * steps(4, Dim::Warp, kRows);
+             steps(repeated / 8, Dim::Register, kColumns) * steps(4, Dim::Warp, kRows);
+  made.accRepeats = columns / repeated;
   made.lhs = operand(MatrixSide::Lhs, bits) * steps(4, Dim::Warp, kRows);
   made.lhsPlaces = {.registers = true, .sharedMemory = true, .acrossDepth = bits == 16};
   made.rhsPlaces = {.registers = false, .sharedMemory = true, .acrossDepth = bits == 16};
@@ -75,7 +80,7 @@ llvm::ArrayRef<MatrixInstruction> wgmmaInstructions() {
                                                                          {E4M3, E5M2, F32},
                                                                          {E5M2, E4M3, F32},
                                                                          {E5M2, E5M2, F32}})
-      for (int64_t columns = 256; columns >= 16; columns /= 2)
+      for (int64_t columns = 256; columns >= 16; columns -= 16)
         made.push_back(wgmma(elements, columns));
     return made;
   }();

@@ -9,7 +9,8 @@
 
 namespace sectile::layout {
 
-SharedLayout::SharedLayout(LinearLayout offsets, llvm::ArrayRef<int64_t> shape, RowPadding padding)
+SharedLayout::SharedLayout(LinearLayout offsets, llvm::ArrayRef<int64_t> shape, RowPadding padding,
+                           llvm::ArrayRef<int> repetitionOrder)
     : tileShape(shape), offsetMap(std::move(offsets)), rowPadding(padding) {
   assert(offsetMap.isSurjective());
   if (!rowPadding.amount || !rowPadding.interval)
@@ -17,6 +18,13 @@ SharedLayout::SharedLayout(LinearLayout offsets, llvm::ArrayRef<int64_t> shape, 
   assert(rowPadding.interval <= blockElements());
   for (int index = 0; index < rank(); ++index)
     repeats.push_back(llvm::divideCeil(uint64_t(shape[index]), uint64_t(blockExtent(index))));
+  for (int index : repetitionOrder)
+    if (repeats[index] > 1)
+      orderOfRepeats.push_back(index);
+  if (repetitionOrder.empty())
+    for (int index = rank(); index-- > 0;)
+      if (repeats[index] > 1)
+        orderOfRepeats.push_back(index);
 }
 
 LinearLayout SharedLayout::block() const {
@@ -25,15 +33,18 @@ LinearLayout SharedLayout::block() const {
   return *inverse;
 }
 
-int64_t SharedLayout::repetitionStride(int axisNumber) const {
-  int64_t stride = blockElements();
-  for (int index = axisNumber + 1; index < rank(); ++index)
-    stride *= repeats[index];
-  return stride;
+bool SharedLayout::isRepeatedRowMajor() const {
+  return llvm::is_sorted(orderOfRepeats, std::greater<int>());
 }
 
-bool SharedLayout::isOneBlock() const {
-  return offsetMap.isInjective() && llvm::all_of(repeats, [](int64_t count) { return count == 1; });
+int64_t SharedLayout::repetitionStride(int axisNumber) const {
+  int64_t stride = blockElements();
+  for (int index : orderOfRepeats) {
+    if (index == axisNumber)
+      break;
+    stride *= repeats[index];
+  }
+  return stride;
 }
 
 int64_t SharedLayout::offsetOf(llvm::ArrayRef<int32_t> coordinates) const {
@@ -57,15 +68,20 @@ int64_t SharedLayout::elements() const {
 llvm::hash_code hash_value(const SharedLayout &layout) {
   return llvm::hash_combine(
       hash_value(layout.offsetMap), layout.rowPadding.interval, layout.rowPadding.amount,
-      llvm::hash_combine_range(layout.tileShape.begin(), layout.tileShape.end()));
+      llvm::hash_combine_range(layout.tileShape.begin(), layout.tileShape.end()),
+      llvm::hash_combine_range(layout.orderOfRepeats.begin(), layout.orderOfRepeats.end()));
 }
 
 SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order) {
-  assert(layout.isOneBlock());
+  assert(layout.isInjective());
   Extents shape;
   for (int axisNumber : order)
     shape.push_back(layout.shape()[axisNumber]);
-  return SharedLayout(*layout.block().transposeOuts(order).invert(), shape, layout.padding());
+  llvm::SmallVector<int, 2> repetitionOrder;
+  for (int axisNumber : layout.repetitionOrder())
+    repetitionOrder.push_back(int(llvm::find(order, axisNumber) - order.begin()));
+  return SharedLayout(*layout.block().transposeOuts(order).invert(), shape, layout.padding(),
+                      repetitionOrder);
 }
 
 //===-- builders ------------------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
 //===-- SharedLayout.h - where in shared memory an element of a tile lies -----------------===//
 // The shared-memory counterpart of TileLayout: a bijective LinearLayout of a power-of-two block
-// (offset -> axes), repeated along each axis, block after block in row-major order, and optionally
-// padded: after every `padding.interval` elements `padding.amount` elements are left out. Padding
-// is not F2-linear; it is applied last.
+// (offset -> axes), repeated along each axis, block after block, in row-major order unless another
+// is given, and optionally padded: after every `padding.interval` elements `padding.amount`
+// elements are left out. Padding is not F2-linear; it is applied last.
 //
 //   swizzled({64, 64}, {1, 0}, /*vector=*/8, /*perPhase=*/1, /*maxPhase=*/8)   of f16
 //
@@ -28,8 +28,11 @@ public:
   SharedLayout() = default;
   /// `offsets` (axes -> Offset) is the inverse of the block's map; it must be surjective. A map
   /// that is not injective keeps several elements in one place: conversions in rounds use that,
-  /// buffers do not.
-  SharedLayout(LinearLayout offsets, llvm::ArrayRef<int64_t> shape, RowPadding padding = {});
+  /// buffers do not. `repetitionOrder` lists axes as `order` of the builders does, at least those
+  /// along which the block is repeated: blocks along the first follow one another. Row-major order
+  /// if it is empty.
+  SharedLayout(LinearLayout offsets, llvm::ArrayRef<int64_t> shape, RowPadding padding = {},
+               llvm::ArrayRef<int> repetitionOrder = {});
 
   int rank() const { return tileShape.size(); }
   llvm::ArrayRef<int64_t> shape() const { return tileShape; }
@@ -40,6 +43,9 @@ public:
   int64_t blockExtent(int axisNumber) const { return offsetMap.inSize(axis(axisNumber)); }
   int64_t blockElements() const { return offsetMap.outSize(Dim::Offset); }
   llvm::ArrayRef<int64_t> repetitions() const { return repeats; }
+  /// Returns the axes along which the block is repeated, that of adjacent blocks first.
+  llvm::ArrayRef<int> repetitionOrder() const { return orderOfRepeats; }
+  bool isRepeatedRowMajor() const;
   /// Elements from one repetition along an axis to the next, without padding.
   int64_t repetitionStride(int axisNumber) const;
   const RowPadding &padding() const { return rowPadding; }
@@ -53,21 +59,21 @@ public:
   int64_t elements() const;
   int64_t bytes(unsigned elementBits) const { return elements() * ((elementBits + 7) / 8); }
 
-  /// Whether the tile is one block, with a place of its own for each element: what can be
-  /// transposed.
-  bool isOneBlock() const;
+  /// Whether each element of the block has a place of its own.
+  bool isInjective() const { return offsetMap.isInjective(); }
 
   bool operator==(const SharedLayout &) const = default;
   friend llvm::hash_code hash_value(const SharedLayout &layout);
 
 private:
   Extents tileShape, repeats;
+  llvm::SmallVector<int, 2> orderOfRepeats;
   LinearLayout offsetMap;
   RowPadding rowPadding;
 };
 
 /// Returns the layout of the same bytes for the tile with its axes in another order: axis i is axis
-/// order[i] of `layout`, which is one block.
+/// order[i] of `layout`, which is injective.
 SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order);
 
 //===-- builders: `order` lists the axes, the contiguous one first ----------------------------===//

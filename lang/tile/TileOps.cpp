@@ -501,8 +501,6 @@ LogicalResult ProducerOp::verifyRegions() {
   auto function = dyn_cast<func::FuncOp>((*this)->getParentOp());
   if (!function)
     return emitOpError("stands within another operation of the kernel");
-  if (teamsOf(function) > 1)
-    return emitOpError("cannot be of a block of several programs");
   if (producerOf(function) != *this)
     return emitOpError("is the second one of the kernel");
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
@@ -558,8 +556,9 @@ LogicalResult BufferViewOp::verify() {
     return emitOpError("`order` should name each axis once");
   llvm::SmallVector<int, 4> order(getOrder());
   const sectile::layout::SharedLayout &shared = source.getLayout().getLayout();
-  if (!shared.isOneBlock())
-    return emitOpError() << "stages of " << source << " are not one block, which a view needs";
+  if (!shared.isInjective())
+    return emitOpError() << "stages of " << source
+                         << " keep several elements in one place, which no view can show";
   if (source.getElement() != view.getElement() ||
       sectile::layout::transpose(shared, order) != view.getLayout().getLayout())
     return emitOpError() << "a view of " << source << " in that order is not of type " << view;

@@ -104,7 +104,8 @@ std::optional<layout::MatrixElements> matrixElements(DotOp dot) {
 static bool fills(const layout::MatrixInstruction &instruction, llvm::ArrayRef<int64_t> extents,
                   llvm::ArrayRef<int64_t> groups, const layout::MatrixInstructions &all) {
   auto hasWhole = [&](const layout::MatrixInstruction &one) {
-    return extents[0] % (one.m * groups[0]) == 0 && extents[1] % (one.n * groups[1]) == 0;
+    return extents[0] % (one.m * groups[0]) == 0 && extents[1] % (one.n * groups[1]) == 0 &&
+           layout::canBeSpread(one, extents, groups);
   };
   return hasWhole(instruction) && llvm::none_of(all, [&](const layout::MatrixInstruction *other) {
            return other->isOfBuffers() && other->n > instruction.n && hasWhole(*other);
@@ -227,10 +228,6 @@ static bool canBeOfBuffers(DotOp dot, const layout::MatrixInstruction &one,
   if (extents.size() != 2 || shape.fixedOrders ||
       computedIn(dot.getType().getElementType()) != dot.getType().getElementType())
     return false;
-  for (mlir::Value operand : {dot.getLhs(), dot.getRhs()})
-    if (!llvm::all_of(shapeOf(operand.getType()),
-                      [](int64_t extent) { return llvm::isPowerOf2_64(uint64_t(extent)); }))
-      return false;
   const std::optional<int64_t> apart = sumsApart(dot, one);
   if (losesDigits(one) && (shape.exactSums || apart == 0))
     return false;

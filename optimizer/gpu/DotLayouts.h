@@ -30,7 +30,7 @@ bool isHeldAs(mlir::Type type, layout::MatrixElement element);
 /// warps can carry them out, and the depth is whole. Empty: it is done by multiply-adds.
 ///
 /// Those that read shared memory themselves (MatrixInstruction::isOfBuffers) are among them where
-///   - the product is of two axes, whose extents are all powers of two;
+///   - the product is of two axes;
 ///   - there is a split of the warps that leaves each group of them whole instructions;
 ///   - a thread has registers for its sums, which are of the accumulator's own type, and for those
 ///     that are kept apart from them (sumsApart);

@@ -314,9 +314,6 @@ private:
         storedBlockOf(store, analysis, options.shape, planned, whyNot);
     if (!block)
       return whyNot;
-    auto type = cast<RankedTensorType>(one.tile.getType());
-    if (!llvm::all_of(type.getShape(), [](int64_t extent) { return llvm::isPowerOf2_64(extent); }))
-      return "its extents are no powers of two";
     one.follows = storeInFront(one, *block, chosen);
     if (one.follows) {
       const EngineStore &front = chosen[*one.follows];
@@ -407,8 +404,11 @@ private:
   static std::optional<layout::TileLayout> halve(const layout::TileLayout &piece, EngineStore &one,
                                                  const ArrayBlock &block) {
     SmallVector<int, 2> axes{one.pieceAxis};
-    if (one.pieces == 1)
+    // Rows of a half whose length is no power of two would be cut into narrower panels.
+    if (one.pieces == 1 && llvm::isPowerOf2_64(piece.shape()[block.rowAxis]))
       axes = {block.rowAxis, 1 - block.rowAxis};
+    else if (one.pieces == 1)
+      axes = {1 - block.rowAxis, block.rowAxis};
     for (int axis : axes)
       if (std::optional<layout::TileLayout> half = Halves(piece, axis).layout()) {
         one.pieceAxis = axis;
@@ -719,7 +719,7 @@ std::optional<int64_t> bytesInTurns(StoreOp store, const IndexAnalysis &analysis
   SmallVector<ApartArguments> dropped;
   SmallVector<StoreOp> others;
   auto moved = store.getValue().getDefiningOp<ConvertLayoutOp>();
-  if (!moved || !store.getBlock() || !llvm::all_of(shapeOf(moved.getType()), llvm::isPowerOf2_64) ||
+  if (!moved || !store.getBlock() ||
       !KernelAccesses(store->getParentOfType<func::FuncOp>())
            .whyNotLate(store, dropped, others)
            .empty() ||

@@ -46,7 +46,7 @@ std::optional<layout::BufferOperand> placesOf(BufferType buffer, int rowAxis) {
     return std::nullopt;
   // Boxes fill the stage: it has no places beyond the tile's extents.
   for (int axis : {0, 1})
-    if (shared.blockExtent(axis) != buffer.getShape()[axis])
+    if (shared.blockExtent(axis) * shared.repetitions()[axis] != buffer.getShape()[axis])
       return std::nullopt;
   // Products may sum over that axis or the other; here it is of no account.
   auto places = layout::bufferOperandOf(shared, /*depthAxis=*/rowAxis,

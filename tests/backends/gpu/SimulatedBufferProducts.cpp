@@ -39,6 +39,7 @@ std::optional<Token> readToken(uint32_t word) {
 class SimulatedBufferProducts final : public gpu::BufferProducts {
 public:
   using Values = llvm::SmallVector<llvm::Value *, 4>;
+  explicit SimulatedBufferProducts(bool hasTurns) : hasTurns(hasTurns) {}
 
   layout::MatrixInstructions instructions(const layout::MatrixElements &elements) const override {
     return layout::instructionsFor(layout::wgmmaInstructions(), elements);
@@ -49,7 +50,7 @@ public:
   }
 
   /// Few, so that random kernels of small tiles take turns, too.
-  int64_t leastTurnWords() const override { return 32; }
+  int64_t leastTurnWords() const override { return hasTurns ? 32 : 0; }
 
   Values begin(llvm::IRBuilderBase &builder, llvm::ArrayRef<llvm::Value *> values) const override {
     emitSimulatedCall(builder, SimulatedCall::ProductBegin, builder.getVoidTy(), {});
@@ -125,6 +126,8 @@ private:
     return builder.getInt64(uint64_t(place.panelBytes) | uint64_t(place.isDepthContiguous) << 16 |
                             uint64_t(place.panelStride) << 32);
   }
+
+  bool hasTurns;
 };
 
 layout::BufferOperand unpacked(uint64_t place) {
@@ -136,8 +139,10 @@ layout::BufferOperand unpacked(uint64_t place) {
 } // namespace
 
 const gpu::BufferProducts *SimulatedTarget::bufferProducts() const {
-  static const SimulatedBufferProducts products;
-  return abilities.bufferProducts && laneCount == 32 ? &products : nullptr;
+  static const SimulatedBufferProducts products(/*hasTurns=*/false), withTurns(true);
+  return !abilities.bufferProducts || laneCount != 32 ? nullptr
+         : abilities.turns                            ? &withTurns
+                                                      : &products;
 }
 
 //===-- What they do --------------------------------------------------------------------------===//
@@ -212,6 +217,14 @@ SimulatedBlock::ProductSums SimulatedBlock::sumsOf(const Thread &thread, unsigne
   return found == thread.doneUnnamed.end() ? ProductSums{} : found->second;
 }
 
+/// Returns the row-major number, in m x n, of what a thread of the group has in a register.
+static uint64_t sumOf(const MatrixInstruction &one, uint64_t thread, uint64_t reg) {
+  const uint64_t registers = one.acc.inSize(Dim::Register), columns = one.acc.getOutDimSize(1);
+  const uint64_t in = thread << one.acc.inBits(Dim::Register) | reg % registers;
+  const uint64_t element = one.acc.apply(layout::Word(in));
+  return element / columns * uint64_t(one.n) + reg / registers * columns + element % columns;
+}
+
 void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
   const Thread &first = group.front();
   running = unsigned(&first - threads.data());
@@ -224,7 +237,7 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
       if (thread.operands[side].start != first.operands[side].start)
         problem("the warps of a product give it different addresses");
   }
-  unsigned sums = one.acc.inSize(Dim::Register);
+  const auto sums = unsigned(one.accRegisters());
   int32_t known = -1; // an arrival that all the threads know, or that is reported
   for (MatrixSide side : {MatrixSide::Lhs, MatrixSide::Rhs}) {
     std::vector<double> &values = product->values[side == MatrixSide::Rhs];
@@ -238,12 +251,12 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
           Byte &byte = this->bytes[address + offset];
           if (inFlight.contains(address + offset))
             problem("race: a product reads shared memory that an asynchronous copy is writing");
-          if (byte.writer >= 0 && isOpen(byte.writeEpoch, halfOf(byte.writer)))
+          if (byte.writer >= 0 && isOpen(byte.writeEpoch, partOf(byte.writer)))
             problem("race: a product reads shared memory that a thread writes, with no barrier "
                     "between");
           if (byte.isUnfenced)
             problem("a product reads what a thread has stored without a fence");
-          else if (byte.writer >= 0 && isOpen(byte.fenceEpoch, halfOf(byte.writer)))
+          else if (byte.writer >= 0 && isOpen(byte.fenceEpoch, partOf(byte.writer)))
             problem("a product reads what a thread has stored with no barrier behind its fence");
           if (byte.isBarrier)
             problem("a product reads shared memory where a memory barrier lives");
@@ -271,13 +284,12 @@ void SimulatedBlock::startProduct(llvm::MutableArrayRef<Thread> group) {
       }
   }
   // Sums of products under way are theirs already: of one accumulator, they are done in order.
-  product->sums = std::make_shared<std::vector<double>>(size_t(1) << one.acc.totalOutBits());
+  product->sums = std::make_shared<std::vector<double>>(size_t(one.m * one.n));
   for (auto [number, thread] : llvm::enumerate(group)) {
     unsigned own = thread.products.size();
     llvm::SmallDenseSet<unsigned> added;
     for (unsigned reg = 0; reg < sums; ++reg) {
-      layout::Word in = layout::Word(number) << one.acc.inBits(Dim::Register) | reg;
-      uint64_t element = one.acc.apply(in);
+      const uint64_t element = sumOf(one, number, reg);
       auto word = uint32_t(thread.words[reg]);
       double total = decoded(word, one.elements.acc);
       if (std::optional<Token> token = readToken(word);
@@ -312,7 +324,7 @@ void SimulatedBlock::finishProduct(Thread &thread, unsigned number) {
   std::shared_ptr<Product> product = std::move(thread.products[number]);
   thread.products[number] = nullptr;
   auto self = int32_t(&thread - threads.data());
-  const bool isFirst = product->finishEpoch < metEpochs[halfOf(self)] || product->finisher == self;
+  const bool isFirst = product->finishEpoch < metEpochs[partOf(self)] || product->finisher == self;
   product->finisher = isFirst ? self : -2;
   product->finishEpoch = epoch;
   if (product.use_count() > 1) // other threads have not waited
@@ -349,9 +361,8 @@ void SimulatedBlock::productWait(uint64_t *words, int32_t count, int32_t pending
     if (found == thread.doneUnnamed.end())
       continue;
     const ProductSums &sums = found->second;
-    const layout::LinearLayout &acc = sums.instruction->acc;
-    layout::Word in = layout::Word(inGroup) << acc.inBits(Dim::Register) | token->reg;
-    words[i] = encoded((*sums.values)[acc.apply(in)], sums.instruction->elements.acc);
+    words[i] = encoded((*sums.values)[sumOf(*sums.instruction, inGroup, token->reg)],
+                       sums.instruction->elements.acc);
     named.insert(token->product);
   }
   for (unsigned number : named)

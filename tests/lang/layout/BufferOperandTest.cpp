@@ -12,7 +12,8 @@ using namespace sectile::layout;
 
 namespace {
 
-constexpr int64_t kRows[] = {8, 16, 32, 64, 128, 256}, kColumns[] = {16, 32, 64, 128, 256};
+constexpr int64_t kRows[] = {8, 16, 32, 64, 128, 256, 48, 96, 176, 192, 80},
+                  kColumns[] = {16, 32, 64, 128, 256, 48, 96, 176, 192, 320};
 constexpr unsigned kWidths[] = {8, 16, 32};
 
 /// Swizzle<B, 4, 3> of the PTX ISA, bit by bit: bit 4 + i of the byte's address is changed by bit
@@ -35,9 +36,9 @@ int64_t expectedByte(int64_t row, int64_t column, int64_t rows, int64_t panelByt
   return swizzled(panel * (rows * panelBytes) + row * panelBytes + alongRow, panelBytes);
 }
 
-/// Returns how wide panels are: as the rows, 128 bytes at most.
+/// Returns how wide panels are: 128 bytes at most, and rows are whole panels.
 int64_t expectedPanel(int64_t rowBytes) {
-  return rowBytes >= 128 ? 128 : rowBytes >= 64 ? 64 : 32;
+  return rowBytes % 128 == 0 ? 128 : rowBytes % 64 == 0 ? 64 : 32;
 }
 
 TEST(BufferOperand, elements_lie_where_ptx_says) {
@@ -53,7 +54,7 @@ TEST(BufferOperand, elements_lie_where_ptx_says) {
           SharedLayout shared = bufferOperandLayout(shape, contiguous, bits, along);
           EXPECT_EQ(Extents(shared.shape()), shape);
           EXPECT_EQ(shared.bytes(bits), rows * columns * bytes);
-          if (along * bytes < 32) { // no instruction reads so short a row
+          if (along * bytes % 32) { // no instruction reads so short a row
             EXPECT_EQ(bufferOperandOf(shared, contiguous, bits), std::nullopt);
             EXPECT_EQ(bufferOperandOf(shared, 1 - contiguous, bits), std::nullopt);
             continue;
@@ -214,11 +215,28 @@ TEST(BufferOperand, padded_rows_are_refused) {
     EXPECT_TRUE(isRefused(SharedLayout(shared.offsets(), {64, 64}, {interval, 8}), 16));
 }
 
-// Blocks of a tile of 192 rows have 64: the second starts behind all panels of the first.
-TEST(BufferOperand, repeated_blocks_are_refused) {
-  ASSERT_TRUE(bufferOperandOf(panelSwizzledShared({64, 64}, {1, 0}, 16, 128), 1, 16));
-  EXPECT_TRUE(isRefused(panelSwizzledShared({192, 64}, {1, 0}, 16, 128), 16));
-  EXPECT_TRUE(isRefused(panelSwizzledShared({64, 192}, {1, 0}, 16, 128), 16));
+// Blocks of a tile of 192 rows have 64: the second starts behind all panels of the first, which is
+// no panel's next row unless there is one panel.
+TEST(BufferOperand, blocks_of_several_panels_are_refused) {
+  for (int rows : {0, 1}) {
+    const llvm::SmallVector<int> order{1 - rows, rows};
+    Extents shape{64, 64};
+    shape[rows] = 192;
+    SharedLayout onePanel = panelSwizzledShared(shape, order, 16, 128);
+    EXPECT_EQ(bufferOperandOf(onePanel, 1 - rows, 16), (BufferOperand{128, 192 * 128, true}));
+    shape[1 - rows] = 128;
+    EXPECT_TRUE(isRefused(panelSwizzledShared(shape, order, 16, 128), 16));
+    // Panels follow one another.
+    EXPECT_FALSE(isRefused(bufferOperandLayout(shape, 1 - rows, 16, 64), 16));
+  }
+}
+
+// What begins a block elsewhere than its number says.
+TEST(BufferOperand, repetitions_in_another_order_are_refused) {
+  SharedLayout shared = bufferOperandLayout({192, 192}, 1, 16, 64);
+  ASSERT_FALSE(isRefused(shared, 16));
+  EXPECT_EQ(shared.repetitionOrder(), (llvm::ArrayRef<int>{0, 1}));
+  EXPECT_TRUE(isRefused(SharedLayout(shared.offsets(), {192, 192}, {}, {1, 0}), 16));
 }
 
 TEST(BufferOperand, fewer_than_eight_rows_are_refused) {

@@ -56,10 +56,14 @@ TEST(LayoutAttribute, encoding_is_printed_as_it_is_parsed) {
 }
 
 TEST(LayoutAttribute, shared_layout_is_printed_as_it_is_parsed) {
-  std::string text =
-      "#tile.shared_layout<" + layout::print(layout::paddedShared({48, 64}, {1, 0}, 8)) + ">";
-  Parsed parsed = parseAndRun("module attributes {test.layout = " + text + "} {}");
-  EXPECT_NE(parsed.printed.find(text), std::string::npos) << parsed.printed << parsed.diagnostic;
+  const layout::SharedLayout padded = layout::paddedShared({48, 48}, {1, 0}, 8),
+                             inOrder(padded.offsets(), {48, 48}, padded.padding(), {0, 1});
+  for (const layout::SharedLayout &shared : {padded, inOrder}) {
+    std::string text = "#tile.shared_layout<" + layout::print(shared) + ">";
+    EXPECT_EQ(text.find("repeated = [0 1]") != std::string::npos, shared == inOrder);
+    Parsed parsed = parseAndRun("module attributes {test.layout = " + text + "} {}");
+    EXPECT_NE(parsed.printed.find(text), std::string::npos) << parsed.printed << parsed.diagnostic;
+  }
 }
 
 TEST(LayoutAttribute, scalar_result_of_a_reduction_has_a_layout) {

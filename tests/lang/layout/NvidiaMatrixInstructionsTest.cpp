@@ -164,17 +164,16 @@ bool isWidthOfPtx(int64_t n, bool isInteger) {
 
 /// Compares what register i of each of the 128 threads holds with `formula(warp, lane, i)`.
 template <class Formula>
-void expectWarpgroupFragment(const LinearLayout &layout, int64_t registers, Formula formula) {
-  ASSERT_EQ(layout.inSize(Dim::Register), registers);
-  ASSERT_EQ(layout.inSize(Dim::Lane), 32);
-  ASSERT_EQ(layout.inSize(Dim::Warp), 4);
+void expectWarpgroupFragment(const TileLayout &tile, int64_t registers, Formula formula) {
+  ASSERT_EQ(tile.registersPerThread(), registers);
+  ASSERT_EQ(tile.lanesPerWarp(), 32);
+  ASSERT_EQ(tile.warpCount(), 4);
   int wrong = 0;
   for (int warp = 0; warp < 4; ++warp)
     for (int lane = 0; lane < 32; ++lane)
       for (int i = 0; i < registers; ++i) {
         auto [row, column] = formula(warp, lane, i);
-        Coordinates found =
-            layout.apply({{Dim::Register, i}, {Dim::Lane, lane}, {Dim::Warp, warp}});
+        Coordinates found = tile.elementOf(i, lane, warp);
         if (found == Coordinates{row, column} || ++wrong > 3)
           continue;
         ADD_FAILURE() << "d" << i << " of lane " << lane << " of warp " << warp << " is at ("
@@ -187,7 +186,10 @@ void expectWarpgroupFragment(const LinearLayout &layout, int64_t registers, Form
 TEST(Wgmma, accumulators_m64nN) {
   for (const MatrixInstruction &instruction : wgmmaInstructions()) {
     SCOPED_TRACE(instruction.name);
-    expectWarpgroupFragment(instruction.acc, instruction.n / 2, [](int warp, int lane, int i) {
+    EXPECT_EQ(instruction.accRegisters(), instruction.n / 2);
+    const TileLayout one = accumulatorOf(instruction, {64, instruction.n}, {1, 1});
+    EXPECT_EQ(groupsOf(instruction, one), (Extents{1, 1}));
+    expectWarpgroupFragment(one, instruction.n / 2, [](int warp, int lane, int i) {
       return Pair(16 * warp + lane / 4 + (i % 4 < 2 ? 0 : 8), 8 * (i / 4) + 2 * (lane % 4) + i % 2);
     });
   }
@@ -199,14 +201,15 @@ TEST(Wgmma, operand_a_in_registers_m64k16) {
     if (kindOf(instruction).bits != 16)
       continue;
     SCOPED_TRACE(instruction.name);
-    expectWarpgroupFragment(instruction.lhs, 8, [](int warp, int lane, int i) {
-      bool isUpper = i == 0 || i == 1 || i == 4 || i == 5;
-      return Pair(16 * warp + lane / 4 + (isUpper ? 0 : 8),
-                  2 * (lane % 4) + i % 2 + (i < 4 ? 0 : 8));
-    });
+    expectWarpgroupFragment(TileLayout(instruction.lhs, {64, 16}), 8,
+                            [](int warp, int lane, int i) {
+                              bool isUpper = i == 0 || i == 1 || i == 4 || i == 5;
+                              return Pair(16 * warp + lane / 4 + (isUpper ? 0 : 8),
+                                          2 * (lane % 4) + i % 2 + (i < 4 ? 0 : 8));
+                            });
     ++compared;
   }
-  EXPECT_EQ(compared, 2 * 5);
+  EXPECT_EQ(compared, 2 * 16);
 }
 
 TEST(Wgmma, operand_a_in_registers_m64k8) {
@@ -215,12 +218,12 @@ TEST(Wgmma, operand_a_in_registers_m64k8) {
     if (kindOf(instruction).bits != 32)
       continue;
     SCOPED_TRACE(instruction.name);
-    expectWarpgroupFragment(instruction.lhs, 4, [](int warp, int lane, int i) {
+    expectWarpgroupFragment(TileLayout(instruction.lhs, {64, 8}), 4, [](int warp, int lane, int i) {
       return Pair(16 * warp + lane / 4 + (i % 2 ? 8 : 0), lane % 4 + (i < 2 ? 0 : 4));
     });
     ++compared;
   }
-  EXPECT_EQ(compared, 5);
+  EXPECT_EQ(compared, 16);
 }
 
 TEST(Wgmma, operand_a_in_registers_m64k32) {
@@ -229,14 +232,15 @@ TEST(Wgmma, operand_a_in_registers_m64k32) {
     if (kindOf(instruction).bits != 8)
       continue;
     SCOPED_TRACE(instruction.name);
-    expectWarpgroupFragment(instruction.lhs, 16, [](int warp, int lane, int i) {
-      bool isUpper = i < 4 || (i >= 8 && i < 12);
-      return Pair(16 * warp + lane / 4 + (isUpper ? 0 : 8),
-                  4 * (lane % 4) + i % 4 + (i < 8 ? 0 : 16));
-    });
+    expectWarpgroupFragment(TileLayout(instruction.lhs, {64, 32}), 16,
+                            [](int warp, int lane, int i) {
+                              bool isUpper = i < 4 || (i >= 8 && i < 12);
+                              return Pair(16 * warp + lane / 4 + (isUpper ? 0 : 8),
+                                          4 * (lane % 4) + i % 4 + (i < 8 ? 0 : 16));
+                            });
     ++compared;
   }
-  EXPECT_EQ(compared, 5 * 5);
+  EXPECT_EQ(compared, 5 * 16);
 }
 
 /// Corners of the figures, as they are printed there: the formulas above could be wrong, too.
@@ -264,8 +268,8 @@ TEST(Wgmma, corners_of_the_figures) {
 TEST(Wgmma, table_has_names_and_extents_of_ptx) {
   std::vector<std::string> expected, found;
   for (const WgmmaKind &kind : kWgmmaKinds)
-    for (const char *width : {"256", "128", "64", "32", "16"})
-      expected.push_back(std::string("wgmma.m64n") + width + "k" + std::to_string(kind.k) + "." +
+    for (int width = 256; width >= 16; width -= 16)
+      expected.push_back("wgmma.m64n" + std::to_string(width) + "k" + std::to_string(kind.k) + "." +
                          kind.types);
   for (const MatrixInstruction &instruction : wgmmaInstructions()) {
     SCOPED_TRACE(instruction.name);
@@ -309,7 +313,7 @@ TEST(Wgmma, operands_come_from_where_ptx_lets_them_come_from) {
 TEST(Wgmma, fragments_hold_each_element_once) {
   for (const MatrixInstruction &instruction : wgmmaInstructions())
     for (auto [layout, rows, columns] :
-         {std::tuple(&instruction.acc, instruction.m, instruction.n),
+         {std::tuple(&instruction.acc, instruction.m, instruction.n / instruction.accRepeats),
           std::tuple(&instruction.lhs, instruction.m, instruction.k)}) {
       SCOPED_TRACE(instruction.name);
       std::set<std::pair<int, int>> seen;
@@ -321,6 +325,26 @@ TEST(Wgmma, fragments_hold_each_element_once) {
       EXPECT_EQ(int64_t(seen.size()), rows * columns);
       EXPECT_EQ(int64_t(1) << layout->totalInBits(), rows * columns);
     }
+}
+
+/// Groups of warps along the columns lie a power of two apart, and an instruction of 192 columns
+/// has them together: it is done by one group along them.
+TEST(Wgmma, columns_that_are_no_power_of_two_have_one_group) {
+  const MatrixInstruction &wide = wgmmaNamed("wgmma.m64n192k16.f32.f16.f16"),
+                          &narrow = wgmmaNamed("wgmma.m64n64k16.f32.f16.f16");
+  EXPECT_EQ(wide.accRepeats, 3);
+  for (Extents shape : {Extents{64, 192}, {128, 192}, {128, 384}}) {
+    EXPECT_TRUE(canBeSpread(wide, shape, {1, 1}));
+    EXPECT_FALSE(canBeSpread(wide, shape, {1, 2}));
+    const TileLayout one = accumulatorOf(wide, shape, {1, 1});
+    EXPECT_EQ(groupsOf(wide, one), (Extents{1, 1}));
+    EXPECT_EQ(one, accumulatorOf(narrow, shape, {1, 1})) << "registers are the same";
+  }
+  EXPECT_TRUE(canBeSpread(wide, {128, 192}, {2, 1}));
+  EXPECT_EQ(groupsOf(wide, accumulatorOf(wide, {128, 192}, {2, 1})), (Extents{2, 1}));
+  EXPECT_EQ(groupsOf(wide, accumulatorOf(narrow, {64, 192}, {1, 2})), std::nullopt);
+  EXPECT_FALSE(canBeSpread(wide, {64, 64}, {1, 1}));
+  EXPECT_EQ(groupsOf(wide, accumulatorOf(narrow, {64, 64}, {1, 1})), std::nullopt);
 }
 
 /// A kernel of two groups of warps has 64 rows, or N columns, in each; a warp's rows of the

@@ -20,7 +20,12 @@ const Extents kShapes[] = {{96, 160}, {100, 96}, {64, 176},  {7, 5},
 
 class Buffers : public testing::Test {
 protected:
+  /// Blocks follow one another in any order.
   SharedLayout randomBuffer(Counts shape) {
+    SharedLayout built = builtBuffer(shape);
+    return SharedLayout(built.offsets(), shape, built.padding(), random.order(shape.size()));
+  }
+  SharedLayout builtBuffer(Counts shape) {
     auto order = random.order(shape.size());
     switch (random.below(4)) {
     case 0:
@@ -307,22 +312,30 @@ TEST_F(Buffers, text_parses_to_an_equal_buffer) {
   std::string problem;
   EXPECT_FALSE(parseSharedLayout("4, offset = [1 2 1]", problem));
   EXPECT_EQ(problem, "layout: two offsets have the same element");
+  problem.clear();
+  auto parsed = parseSharedLayout("24x6, offset = [(0, 1) (1, 0)], repeated = [0 1]", problem);
+  ASSERT_TRUE(parsed) << problem;
+  EXPECT_EQ(parsed->offsetOf({2, 0}), 4) << "the next block is the next along axis 0";
+  EXPECT_EQ(parsed->offsetOf({0, 2}), 4 * 12);
+  EXPECT_NE(*parsed, SharedLayout(parsed->offsets(), {24, 6}));
+  for (const char *axes : {"[]", "[0]", "[0 0]", "[0 1 2]", "[2 1]"}) {
+    problem.clear();
+    EXPECT_FALSE(parseSharedLayout(
+        std::string("24x6, offset = [(0, 1) (1, 0)], repeated = ") + axes, problem));
+    EXPECT_EQ(problem, "layout: expected each axis once along which the block is repeated") << axes;
+  }
 }
 
 //===-- Other orders of the axes --------------------------------------------------------------===//
 
 class TransposedBuffers : public Buffers {
 protected:
-  /// A buffer of one block; its extents need not be powers of two.
-  SharedLayout randomBlock(int rank) {
-    while (true) {
-      Extents shape;
-      for (int index = 0; index < rank; ++index)
-        shape.push_back(random.oneOf<int64_t>({1, 2, 5, 7, 8, 16, 32, 64}));
-      SharedLayout buffer = randomBuffer(shape);
-      if (llvm::all_of(buffer.repetitions(), [](int64_t count) { return count == 1; }))
-        return buffer;
-    }
+  /// A buffer of one block or several.
+  SharedLayout randomBlocks(int rank) {
+    Extents shape;
+    for (int index = 0; index < rank; ++index)
+      shape.push_back(random.oneOf<int64_t>({1, 2, 5, 7, 8, 16, 24, 32, 40}));
+    return randomBuffer(shape);
   }
 
   /// Any bijection of the elements, which no builder makes.
@@ -347,7 +360,7 @@ protected:
     for (auto [index, from] : llvm::enumerate(order)) {
       EXPECT_EQ(turned.shape()[index], buffer.shape()[from]);
       EXPECT_EQ(turned.blockExtent(index), buffer.blockExtent(from));
-      EXPECT_EQ(turned.repetitions()[index], 1);
+      EXPECT_EQ(turned.repetitions()[index], buffer.repetitions()[from]);
       back[from] = int(index);
     }
     EXPECT_EQ(turned.padding(), buffer.padding());
@@ -368,7 +381,7 @@ protected:
 TEST_F(TransposedBuffers, keep_every_element_where_it_is) {
   for (int rank : {2, 3})
     for (int trial = 0; trial < 40; ++trial) {
-      SharedLayout built = randomBlock(rank), shuffled = shuffledBlock(rank);
+      SharedLayout built = randomBlocks(rank), shuffled = shuffledBlock(rank);
       for (const SharedLayout &buffer : {built, shuffled}) {
         auto order = random.order(rank);
         SCOPED_TRACE(print(buffer));

@@ -5,7 +5,9 @@ from random_blocks import WHOLE
 
 ROWS = [1, 4, 8, 16, 16, 32, 32, 48, 64, 64, 17, 33, 96, 128]
 DEPTHS = [1, 4, 8, 16, 16, 32, 32, 64, 5, 17, 48, 96, 128]
-GROUP_ROWS = [64, 64, 64, 64, 128, 128, 256]
+GROUP_ROWS = [64, 64, 64, 64, 128, 128, 256, 192]
+# Of columns, beside ROWS: Hopper's instructions have any multiple of 16.
+GROUP_COLUMNS = [64, 96, 80, 112, 144, 176, 192, 192]
 OPERANDS = [
     "float16",
     "float16",
@@ -48,10 +50,12 @@ class Products:
         """(M, N, K)"""
         choose = self.random.choice
         # Four warps have instructions of their own, on Hopper, for 64 rows or more.
-        rows = ROWS + GROUP_ROWS * (self.case.options["num_warps"] >= 4)
+        is_group = self.case.options["num_warps"] >= 4
+        rows = ROWS + GROUP_ROWS * is_group
         while True:
-            m, n, k = choose(rows), choose(ROWS), choose(DEPTHS)
-            most = min(8192, 2048 * self.case.options["num_warps"])
+            columns = GROUP_COLUMNS if is_group and self.random.random() < 0.3 else ROWS
+            m, n, k = choose(rows), choose(columns), choose(DEPTHS)
+            most = min(12288, 2048 * self.case.options["num_warps"] + 4096 * is_group)
             if m * n <= most and m * k <= most and n * k <= most:
                 return m, n, k
 

@@ -217,6 +217,36 @@ def test_code_of_single_warps(change):
     assert "mma.sync" in ptx and "wgmma" not in ptx
 
 
+@pytest.mark.parametrize("contiguous", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize(
+    "extents, num_warps, product",
+    [
+        ((128, 192, 64), 4, "m64n192k16"),
+        ((128, 192, 64), 8, "m64n192k16"),
+        ((64, 96, 96), 4, "m64n96k16"),
+        ((192, 80, 64), 4, "m64n80k16"),
+        ((64, 176, 48), 4, "m64n176k16"),
+        # Two groups of warps cannot have 192 rows, and lie a power of two apart along the columns.
+        ((192, 192, 32), 8, "m64n32k16"),
+        ((64, 384, 32), 4, "m64n192k16"),
+    ],
+)
+def test_extents_that_are_no_powers_of_two(contiguous, extents, num_warps, product):
+    kernel = _compiled(
+        "fp16", contiguous, num_warps=num_warps, extents=dict(zip(("M", "N", "BK"), extents))
+    )
+    ptx = kernel.asm["ptx"]
+    assert f"wgmma.mma_async.sync.aligned.{product}." in ptx and "mma.sync" not in ptx
+    assert set(re.findall(r"wgmma.mma_async.sync.aligned.(\w+)", ptx)) == {product}
+    assert "wgmma.wait_group.sync.aligned 1;" in ptx
+    assert kernel.n_spills in (0, None)
+
+
+def test_columns_that_are_not_sixteen_are_of_single_warps():
+    ptx = _compiled("fp16", (1, 1), num_warps=4, extents={"N": 72}).asm["ptx"]
+    assert "mma.sync" in ptx and "wgmma" not in ptx
+
+
 def test_a_product_under_way_has_a_stage_more_where_that_fits():
     """Else warps meet once more a round."""
 
@@ -238,7 +268,9 @@ def test_a_product_under_way_has_a_stage_more_where_that_fits():
 @pytest.mark.parametrize(
     "extents, depth, num_warps, num_stages",
     [((64, 64, 32), 100, 4, 3), ((128, 128, 64), 256, 8, 3), ((64, 16, 16), 7, 4, 4),
-     ((128, 32, 128), 1000, 4, 2), ((64, 256, 64), 0, 8, 2), ((256, 64, 32), 33, 8, 1)],
+     ((128, 32, 128), 1000, 4, 2), ((64, 256, 64), 0, 8, 2), ((256, 64, 32), 33, 8, 1),
+     ((128, 192, 64), 200, 4, 2), ((64, 96, 96), 250, 4, 2), ((192, 80, 48), 100, 4, 3),
+     ((192, 192, 32), 70, 8, 3), ((64, 176, 80), 161, 4, 1)],
 )  # fmt: skip
 def test_results(device, turned, extents, depth, num_warps, num_stages):
     M, N, BK = extents

@@ -109,6 +109,25 @@ def test_code_on_hopper(turned, num_warps):
     assert ptx.count("fence.proxy.async") == 1
 
 
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize(
+    "extents, boxes",
+    [
+        # Of 64 elements of a row, or fewer where that leaves no whole number of them.
+        ((128, 192, 64), ({128 * 64, 64 * 64}, {64 * 64}, {192 * 64})),
+        ((64, 96, 64), ({64 * 64}, {64 * 32}, {96 * 64})),
+        ((64, 96, 96), ({64 * 32, 96 * 64}, {96 * 32}, {96 * 32})),
+    ],
+)
+def test_blocks_whose_extents_are_no_powers_of_two(turned, extents, boxes):
+    kernel = _compiled(turned, num_warps=4, extents=dict(zip(("BM", "BN", "BK"), extents)))
+    assert "wgmma" in kernel.asm["ptx"] and "cp.async.cg" not in kernel.asm["ptx"]
+    copies = _remarks(kernel, "tensor-copy")
+    assert len(copies) == 2
+    assert copies[0]["numbers"]["bytes"] // 2 in boxes[0]
+    assert copies[1]["numbers"]["bytes"] // 2 in boxes[2 if turned[1] else 1]
+
+
 def test_block_pointers_are_blocks_too():
     numbers = dict.fromkeys(["M", "N", "K"], "i32")
     for ones in ({"stride_ak": 1, "stride_bn": 1}, {"stride_am": 1, "stride_bk": 1}):
@@ -216,8 +235,13 @@ def _random(dtype, shape, random):
         ("float16", (520, 64, 96), (256, 64, 32), 8, 3),
         ("float32", (100, 60, 132), (64, 64, 32), 4, 3),
         ("int8", (144, 80, 208), (64, 64, 64), 4, 3),
-        # Extents that are no powers of two: pointers, too.
+        # Extents that are no powers of two.
         ("float16", (96, 40, 128), (48, 40, 24), 4, 3),
+        ("float16", (200, 400, 200), (128, 192, 64), 4, 2),
+        ("bfloat16", (136, 200, 304), (64, 96, 96), 4, 3),
+        ("float16", (192, 176, 160), (64, 176, 80), 4, 2),
+        ("float32", (100, 208, 132), (64, 96, 48), 4, 3),
+        ("int8", (144, 192, 208), (64, 192, 96), 4, 3),
         # A row of 31 halves is no multiple of 16 bytes: pointers.
         ("float16", (31, 31, 31), (64, 64, 32), 4, 3),
     ],
