@@ -36,10 +36,15 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   if (const TensorCopies *copies = target.tensorCopies()) {
     shape.mostTensorMaps = int64_t(backends::kMostTensorMaps);
     shape.editsTensorMaps = copies->editsMaps();
-    if (const RegisterShares shares = copies->shareRegisters(
-            target.registerWords, shape.threadCount(), tile::kProducerWarps * target.laneCount);
-        shares.isPossible())
-      shape.wordsBesideProducer = shares.ofProgram ? shares.ofProgram : target.threadWords;
+    auto sharesOf = [&target, copies, threads = shape.threadCount()](int64_t programs) {
+      return copies->shareRegisters(target.registerWords, programs * threads,
+                                    tile::kProducerWarps * target.laneCount);
+    };
+    if (sharesOf(1).isPossible())
+      shape.wordsBesideProducer = [=, &target](int64_t programs) -> int64_t {
+        const RegisterShares shares = sharesOf(programs);
+        return !shares.isPossible() ? 0 : shares.ofProgram ? shares.ofProgram : target.threadWords;
+      };
   }
   if (const MatrixProducts *products = target.matrixProducts())
     shape.keepsSubnormals = products->keepsSubnormals();
@@ -122,7 +127,7 @@ static FailureOr<LaidOut> layOut(func::FuncOp function, const GpuTarget &target,
   if (options.maxRegisters) {
     gpu.shape.threadWords = std::min<int64_t>(gpu.shape.threadWords, options.maxRegisters);
     // All threads have so many, and none gives some away.
-    gpu.shape.wordsBesideProducer = 0;
+    gpu.shape.wordsBesideProducer = nullptr;
   }
   gpu.shape.fixedOrders = options.numerics == backends::Numerics::Reproducible;
   gpu.shape.exactSums = options.numerics != backends::Numerics::Default;

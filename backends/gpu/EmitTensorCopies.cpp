@@ -139,19 +139,23 @@ LogicalResult GpuEmitter::emitProducer() {
   const TensorCopies *copies = target.tensorCopies();
   if (!copies)
     return fail(producer, "this GPU has no copy engine"), failure();
+  const unsigned ofPrograms = teams * threadCount();
   const RegisterShares shares =
-      copies->shareRegisters(target.registerWords, threadCount(), blockThreads() - threadCount());
+      copies->shareRegisters(target.registerWords, ofPrograms, blockThreads() - ofPrograms);
   if (!shares.isPossible())
     return fail(producer, "a block cannot have so many threads"), failure();
   llvm::BasicBlock *beside = newBlock("beside"), *starts = newBlock("producer"),
                    *ends = newBlock("producer.ends"), *program = newBlock("program");
+  // Where there are teams it looks like one more.
   llvm::Value *warp = uniformWarpIndex();
-  builder.CreateCondBr(builder.CreateICmpUGE(warp, builder.getInt32(warpCount)), beside, program);
+  llvm::Value *isBeside = teams > 1 ? builder.CreateICmpUGE(teamIndex(), builder.getInt32(teams))
+                                    : builder.CreateICmpUGE(warp, builder.getInt32(warpCount));
+  builder.CreateCondBr(isBeside, beside, program);
   builder.SetInsertPoint(beside);
   if (shares.ofOthers)
     copies->setRegisters(builder, shares.ofOthers, /*areMore=*/false);
   barrierOfBlock();
-  llvm::Value *isFirst = builder.CreateICmpEQ(warp, builder.getInt32(warpCount));
+  llvm::Value *isFirst = builder.CreateICmpEQ(warp, builder.getInt32(teams > 1 ? 0 : warpCount));
   builder.CreateCondBr(builder.CreateAnd(isOneLane(), isFirst), starts, ends);
   builder.SetInsertPoint(starts);
   isInProducer = true;

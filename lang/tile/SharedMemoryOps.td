@@ -213,8 +213,8 @@ def Tile_ProducerOp : Tile_Op<"producer", [RecursiveMemoryEffects, NoTerminator,
   let summary = "a thread beside the program starts its copies";
   let description = [{
     The block has a group of four warps more, of which one thread runs the region, beside what stands behind the
-    operation, and ends; the group leaves the program most of its registers. All threads of the block meet here. A kernel
-    has one at most, not within other operations and not with `tile.teams`. The region takes arguments, buffers, memory
+    operation, and ends; the group leaves the program, or programs (`tile.teams`), most of its registers. All threads of
+    the block meet here. A kernel has one at most, not within other operations. The region takes arguments, buffers, memory
     barriers and maps of the function, and computes the rest itself; in it are numbers, loops, memory barriers and copies
     of the engine.
     Example:

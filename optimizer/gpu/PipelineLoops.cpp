@@ -212,13 +212,16 @@ private:
       turns->make(builder, function, shape.warpCount);
     const bool isBehindStores = chosen.areBehindStores();
     ProxyFenceOp::create(builder, place, /*global=*/isBehindStores);
-    if (turns)
-      turns->begin(builder, over);
-    else if (producer)
+    if (producer)
       makeProducer();
     else
-      BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores);
+      BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores,
+                        /*of_block=*/turns.has_value());
+    if (turns)
+      turns->begin(builder, overOfTurns());
   }
+  /// The memory barriers that say that a round of either team is over.
+  Value overOfTurns() const { return producer ? rings.front().over : over; }
 
   //-- The stages that a producer fills -------------------------------------------------------------
 
@@ -319,9 +322,6 @@ private:
     MBarrierWaitOp::create(builder, loop.getLoc(), ring.full, ring.stage, ring.parity,
                            /*of_copies=*/false);
   }
-  void sayRead(const Ring &ring) {
-    MBarrierArriveOp::create(builder, loop.getLoc(), ring.over, ring.stage, Value());
-  }
   /// Where there are two rings, the wait behind which what is of the second one has been read; null
   /// where there is none before the round ends.
   Operation *lastEarlyWait() {
@@ -364,6 +364,16 @@ private:
     Value phase = arith::XOrIOp::create(builder, place, parity,
                                         arith::ExtUIOp::create(builder, place, i32, isFirst));
     MBarrierWaitOp::create(builder, place, over, before, phase, /*of_copies=*/true);
+  }
+
+  /// Arrives at the memory barriers of stages that are free again, in the round of that stage;
+  /// `now` is the loop's index.
+  void sayOver(Value barriers, Value stage, Value now) {
+    Value isNotFirst;
+    if (turns) // whether the product before is done the other team knows
+      isNotFirst = arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::ne, now,
+                                         loop.getLowerBound());
+    MBarrierArriveOp::create(builder, loop.getLoc(), barriers, stage, isNotFirst);
   }
 
   void rewrite() {
@@ -556,7 +566,7 @@ private:
           product.setLasting(llvm::is_contained(lasting, &op));
         }
         if (&op == earlyWait)
-          sayRead(rings.back());
+          sayOver(rings.back().over, rings.back().stage, now);
       }
       if (first && &op == first && !meetsTwice && !producer) {
         if (over)
@@ -568,14 +578,9 @@ private:
     }
     for (const Ring &ring : rings)
       if (!earlyWait || &ring != &rings.back())
-        sayRead(ring);
-    if (over) {
-      Value isNotFirst;
-      if (turns) // whether the product before is done the other team knows
-        isNotFirst = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ne, now,
-                                           loop.getLowerBound());
-      MBarrierArriveOp::create(builder, place, over, read.all, isNotFirst);
-    }
+        sayOver(ring.over, ring.stage, now);
+    if (over)
+      sayOver(over, read.all, now);
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
@@ -617,7 +622,7 @@ private:
                     .getResult(0);
     }
     if (turns)
-      turns->endRounds(builder, over, made.getResult(firstStage));
+      turns->endRounds(builder, overOfTurns(), made.getResult(firstStage));
     if (chosen.areByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
@@ -644,9 +649,14 @@ private:
   }
 
   /// Returns what the outer loop carries, an outer round later: position, stages and parity of the
-  /// inner loop, and the crossing. `position` and `crossing` are such.
+  /// inner loop, and the crossing; beside a producer stage and parity. `position` and `crossing`
+  /// are such.
   SmallVector<Value> behindOtherTeam(ValueRange state, NestPosition position,
                                      NestPosition crossing) {
+    if (producer) {
+      auto [stage, parity] = turns->skip(builder, state[0], state[1]);
+      return {stage, parity};
+    }
     const size_t aheadCount = position.ofInner().size();
     position.setOfInner(state.take_front(aheadCount));
     Value read = state[aheadCount], write = state[aheadCount + 1], parity = state[aheadCount + 2];

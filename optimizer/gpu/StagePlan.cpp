@@ -162,7 +162,9 @@ void StagePlan::takeTurns() {
           loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }) ||
       kTeams * shape.threadCount() * (words + kOtherWords) > shape.registerWords)
     return;
-  for (int64_t stages = kTeams * askedStages; stages >= kLeastStagesOfTurns; --stages)
+  const auto least = int64_t(
+      llvm::divideCeil(uint64_t(kLeastStagesOfTurns * shape.leastTurnWords), uint64_t(words)));
+  for (int64_t stages = kTeams * askedStages; stages >= least; --stages)
     if (isRoomForTeams(stages)) {
       stageCount = stages;
       meetsTwice = false;
@@ -184,14 +186,15 @@ bool StagePlan::isRoomForTeams(int64_t stages) {
 }
 
 void StagePlan::leaveToProducer() {
-  if (!shape.wordsBesideProducer || !delayed || turns || chosen.areBehindStores() ||
+  if (!shape.wordsBesideProducer || !(delayed || turns) || chosen.areBehindStores() ||
       !countsRounds() ||
       llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }))
     return;
-  DotAsyncOp start = delayed->start;
-  const int64_t words = wordsPerThread(start.getType()) +
-                        wordsPerThread(delayed->before.getType()) +
-                        wordsPerThread(start.getLhs().getType());
+  DotAsyncOp start = delayed ? delayed->start : inFlight->start;
+  int64_t words = wordsPerThread(start.getType());
+  if (delayed)
+    words += wordsPerThread(delayed->before.getType()) + wordsPerThread(start.getLhs().getType());
+  const int64_t most = shape.wordsBesideProducer(turns ? kTeams : 1);
   auto refuse = [&](const std::string &whyNot) {
     addRemark(assumed.remarks, loop.getLoc(), "no-producer",
               "threads that multiply start its copies: " + whyNot);
@@ -199,18 +202,18 @@ void StagePlan::leaveToProducer() {
   };
   if (!given.isEmpty())
     return refuse("what its addresses are made of is loaded in the loop");
-  if (words + kOtherWords > shape.wordsBesideProducer)
+  if (words + kOtherWords > most)
     return refuse("a thread would hold " + std::to_string(words) +
-                  " registers of sums and operands at once, and has " +
-                  std::to_string(shape.wordsBesideProducer) + " beside a producer");
-  if (!isRoomFor(stageCount, kAlignment / int64_t(sizeof(int64_t))))
+                  " registers of sums and operands at once, and has " + std::to_string(most) +
+                  " beside a producer");
+  if (!turns && !isRoomFor(stageCount, kAlignment / int64_t(sizeof(int64_t))))
     return refuse("shared memory does not suffice for its memory barriers beside the stages");
   producer.emplace(nest ? outer : scf::ForOp(), loop, slice);
   if (!producer->isComplete())
     return refuse(producer->whyNot());
   addRemark(assumed.remarks, loop.getLoc(), "producer",
             "a thread beside the program starts its copies, in a group of warps of its own",
-            {{"warps", kProducerWarps}, {"words", shape.wordsBesideProducer}});
+            {{"warps", kProducerWarps}, {"words", most}});
 }
 
 bool StagePlan::areReadElsewhere() {

@@ -33,7 +33,6 @@ void TeamTurns::make(OpBuilder &builder, func::FuncOp function, int64_t warps) {
 }
 
 void TeamTurns::begin(OpBuilder &builder, Value over) {
-  BarrierOp::create(builder, place, /*sharedOnly=*/true, /*of_block=*/true);
   MBarrierArriveOp::create(builder, place, over, constant(builder, 0), isSecondTeam);
 }
 

@@ -30,8 +30,10 @@
 
 namespace sectile::optimizer {
 
-/// The stages that programs which take turns have at least: with five, of 128x128x64 on an H200,
-/// two blocks of three stages each were as fast, and with four faster.
+/// The stages that programs which take turns have at least, if a thread has as many sums as
+/// GpuShape::leastTurnWords; with more sums, over which a stage lasts longer, as many fewer. With
+/// five, of 128x128x64 on an H200, two blocks of three stages each were as fast, and with four
+/// faster.
 inline constexpr int64_t kLeastStagesOfTurns = 6;
 
 /// Whether the loop is that of a block of threads that runs several programs, and carries nothing
@@ -46,8 +48,8 @@ public:
   /// Makes the function one of two teams, and the memory barriers of their turns, at which `warps`
   /// arrive; the builder stands before the loop of programs.
   void make(mlir::OpBuilder &builder, mlir::func::FuncOp function, int64_t warps);
-  /// All threads of the block meet, and of what is before the first round of all the second team
-  /// says that it is over.
+  /// Behind a meeting of all threads of the block: of what is before the first round of all the
+  /// second team says that it is over.
   void begin(mlir::OpBuilder &builder, mlir::Value over);
 
   /// Of this team and the other one; i1.

@@ -192,9 +192,11 @@ TEST(GpuPersistent, each_program_has_a_block_where_that_is_asked_for) {
 
 //===-- Programs that take turns (optimizer/gpu/TeamTurns.h) ----------------------------------===//
 
-/// Three stages of each of two programs.
-SimulatedOptions optionsOfTurns(uint64_t seed = 1, int32_t workers = 2) {
+/// Three stages of each of two programs, whose copies a thread beside them starts, or they
+/// themselves.
+SimulatedOptions optionsOfTurns(uint64_t seed = 1, int32_t workers = 2, bool hasProducer = true) {
   SimulatedOptions options = hopperOptions();
+  options.abilities.producers = hasProducer;
   options.stages = 3;
   options.seed = seed;
   options.workers = workers;
@@ -202,12 +204,15 @@ SimulatedOptions optionsOfTurns(uint64_t seed = 1, int32_t workers = 2) {
 }
 
 TEST(GpuPersistent, two_programs_take_turns_to_multiply) {
-  for (uint64_t seed = 1; seed <= 2; ++seed)
+  for (bool hasProducer : {false, true})
     for (int32_t workers : {1, 3, 8}) {
-      SimulatedKernel kernel(Product{.out = "f16"}.text(), optionsOfTurns(seed, workers));
+      const uint64_t seed = uint64_t(workers);
+      SimulatedKernel kernel(Product{.out = "f16"}.text(),
+                             optionsOfTurns(seed, workers, hasProducer));
       ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
       EXPECT_TRUE(has(kernel, "turns"));
-      EXPECT_EQ(kernel.image.gpu.threads, 256);
+      EXPECT_EQ(has(kernel, "producer"), hasProducer);
+      EXPECT_EQ(kernel.image.gpu.threads, hasProducer ? 384 : 256);
       // One program, three by three of them; rounds of no, one, two and more than all stages; a
       // ring's length in turns and parities, and other numbers.
       for (auto [n, depth] : {std::pair(64, 64),
@@ -219,7 +224,7 @@ TEST(GpuPersistent, two_programs_take_turns_to_multiply) {
                               {144, 400},
                               {272, 768}})
         EXPECT_EQ(outcome<_Float16>(kernel, n, depth, 0), "")
-            << n << " " << depth << ", " << workers << " workers, seed " << seed;
+            << n << " " << depth << ", " << workers << " workers, producer " << hasProducer;
     }
 }
 
@@ -271,9 +276,10 @@ TEST(GpuPersistent, turns_want_six_stages_and_blocks_that_the_launch_counts) {
 
 /// Returns what goes wrong at the first of several seeds at which something does, after `from`,
 /// searched behind `mark`, has become `to`.
-std::string outcomeOfTurns(const std::string &mark, const std::string &from,
+std::string outcomeOfTurns(bool hasProducer, const std::string &mark, const std::string &from,
                            const std::string &to) {
-  const std::string text = SimulatedKernel(Product{.out = "f16"}.text(), optionsOfTurns()).tileText;
+  const SimulatedOptions options = optionsOfTurns(1, 2, hasProducer);
+  const std::string text = SimulatedKernel(Product{.out = "f16"}.text(), options).tileText;
   const size_t at = text.find(from, text.find(mark));
   EXPECT_NE(at, std::string::npos) << from;
   if (at == std::string::npos)
@@ -281,34 +287,51 @@ std::string outcomeOfTurns(const std::string &mark, const std::string &from,
   std::string changed = text;
   changed.replace(at, from.size(), to);
   for (uint64_t seed = 1; seed <= 4; ++seed) {
-    SimulatedKernel kernel(changed, optionsOfTurns(seed));
+    SimulatedKernel kernel(changed, optionsOfTurns(seed, 2, hasProducer));
     if (std::string what = outcome<_Float16>(kernel, 208, 448, 0); !what.empty())
       return what;
   }
   return "";
 }
 
-TEST(GpuPersistent, each_part_of_a_turn_is_needed) {
-  EXPECT_EQ(outcomeOfTurns("", "tile.team_id", "tile.team_id"), "");
-  const std::string text = SimulatedKernel(Product{.out = "f16"}.text(), optionsOfTurns()).tileText;
-  auto lineOf = [&](const char *mark, const char *piece) {
+class PartsOfTurns : public ::testing::TestWithParam<bool> {
+protected:
+  /// Whether a thread beside the programs starts the copies.
+  const bool hasProducer = GetParam();
+  const std::string text =
+      SimulatedKernel(Product{.out = "f16"}.text(), optionsOfTurns(1, 2, hasProducer)).tileText;
+
+  /// Returns the first line with the piece behind the mark.
+  std::string lineOf(const char *mark, const char *piece) const {
     size_t at = text.find(piece, text.find(mark));
     size_t begin = text.rfind('\n', at) + 1;
     return text.substr(begin, text.find('\n', at) - begin);
-  };
+  }
+  std::string outcomeOf(const std::string &from, const std::string &to,
+                        const std::string &mark = "") const {
+    return outcomeOfTurns(hasProducer, mark, from, to);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(GpuPersistent, PartsOfTurns, ::testing::Bool());
+
+TEST_P(PartsOfTurns, each_is_needed) {
+  EXPECT_EQ(outcomeOf("tile.team_id", "tile.team_id"), "");
+  // Behind it, what is over before the first round.
+  const char *meeting = hasProducer ? "  }\n" : "tile.barrier shared of_block";
   // The programs' loop is the first one with a turn to wait for.
-  const char *programs = "tile.num_workers";
-  const std::string turn = lineOf(programs, "tile.mbarrier_wait");
-  for (const std::string &line : {turn, lineOf("scf.yield %", "tile.mbarrier_arrive"),
-                                  lineOf("tile.barrier shared of_block", "tile.mbarrier_arrive"),
-                                  lineOf("tile.dot_wait 0", "tile.mbarrier_arrive"),
-                                  lineOf("tile.dot_wait 1", "tile.mbarrier_arrive")})
-    EXPECT_NE(outcomeOfTurns("", line, ""), "") << line;
-  // All threads of the block see the memory barriers.
-  EXPECT_NE(outcomeOfTurns("", "tile.barrier shared of_block", "tile.barrier shared"), "");
-  // Whether the product before the first round is done, the team does not know.
+  const char *programs = hasProducer ? meeting : "tile.num_workers";
   const std::string over = lineOf("tile.dot_wait 1", "tile.mbarrier_arrive");
-  EXPECT_NE(outcomeOfTurns("", over, over.substr(0, over.find(" if")) + " : <6>"), "");
+  for (const std::string &line :
+       {lineOf(programs, "tile.mbarrier_wait"), lineOf("scf.yield %", "tile.mbarrier_arrive"),
+        lineOf(meeting, "tile.mbarrier_arrive"), lineOf("tile.dot_wait 0", "tile.mbarrier_arrive"),
+        over})
+    EXPECT_NE(outcomeOf(line, ""), "") << line;
+  // Whether the product before the first round is done, the team does not know.
+  EXPECT_NE(outcomeOf(over, over.substr(0, over.find(" if")) + " : <6>"), "");
+  if (hasProducer) // the stage may still be read
+    EXPECT_NE(outcomeOf(lineOf("tile.producer", "tile.mbarrier_wait"), ""), "");
+  else // all threads of the block see the memory barriers
+    EXPECT_NE(outcomeOf("tile.barrier shared of_block", "tile.barrier shared"), "");
 }
 
 /// A tile is stored as a whole, in pieces through two stages or one, or by threads, as shared
@@ -321,6 +344,7 @@ TEST(GpuPersistent, tiles_are_stored_in_pieces_where_they_do_not_fit) {
   };
   for (const Case &one : {Case{33, "f32", 1}, {17, "f32", 2}, {17, "f16", 1}, {9, "f32", 0}}) {
     SimulatedOptions options = hopperOptions();
+    options.abilities.turns = false;
     options.maxSharedBytes = (72 + one.left) << 10;
     SimulatedKernel kernel(Product{.out = one.out, .rows = 128}.text(), options);
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
@@ -363,6 +387,7 @@ TEST(GpuPersistent, halves_of_tiles_are_stored_one_behind_the_other) {
     for (int64_t left : {33, 17, 9})
       for (uint64_t seed = 1; seed <= 4; ++seed) {
         SimulatedOptions options = hopperOptions();
+        options.abilities.turns = false;
         options.maxSharedBytes = (72 + left) << 10;
         options.seed = seed;
         const Product product{

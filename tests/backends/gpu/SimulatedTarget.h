@@ -66,6 +66,8 @@ struct SimulatedAbilities {
   bool tensorCopies = false;
   /// Blocks may have a producer beside their program.
   bool producers = false;
+  /// Where there are products of buffers, two programs may share a block and multiply by turns.
+  bool turns = true;
   /// Where there are copies, those of a warp go behind each other, as AMD's do.
   bool copiesOfWarps = false;
   static constexpr SimulatedAbilities all() { return {true, true, true, true}; }

@@ -198,9 +198,9 @@ void SimulatedBlock::learn(unsigned thread, int32_t arrival) {
 }
 
 void SimulatedBlock::learnPhases(unsigned thread, const MemoryBarrier &barrier) {
-  for (size_t half : {0, 1})
-    threads[thread].roundsKnown[half] =
-        std::max(threads[thread].roundsKnown[half], barrier.roundsEnded[half]);
+  for (size_t part = 0; part < kParts; ++part)
+    threads[thread].roundsKnown[part] =
+        std::max(threads[thread].roundsKnown[part], barrier.roundsEnded[part]);
   for (int32_t arrival : barrier.ended)
     learn(thread, arrival);
 }
@@ -220,9 +220,9 @@ void SimulatedBlock::shareArrivals(const std::vector<Thread *> &group) {
 }
 
 void SimulatedBlock::noteUse(MemoryBarrier &barrier, int32_t thread) {
-  const size_t half = halfOf(thread);
-  MemoryBarrier::Use &use = barrier.uses[half];
-  use.user = use.epoch >= metEpochs[half] && use.user != thread ? -2 : thread;
+  const size_t part = partOf(thread);
+  MemoryBarrier::Use &use = barrier.uses[part];
+  use.user = use.epoch >= metEpochs[part] && use.user != thread ? -2 : thread;
   use.epoch = epoch;
 }
 
@@ -236,7 +236,7 @@ SimulatedBlock::MemoryBarrier &SimulatedBlock::usedBarrier(uint64_t address, con
     stop();
   }
   MemoryBarrier &barrier = found->second;
-  if (barrier.maker != int32_t(running) && isOpen(barrier.madeEpoch, halfOf(barrier.maker)))
+  if (barrier.maker != int32_t(running) && isOpen(barrier.madeEpoch, partOf(barrier.maker)))
     problem(self + "the memory barrier at byte " + placeText(address) +
             ", and no barrier of the threads stands behind its initialisation");
   return barrier;
@@ -280,9 +280,9 @@ void SimulatedBlock::barrierEnd(uint64_t address, int32_t predicate) {
   for (const TensorCopy &copy : block.tensorCopies)
     if (copy.barrier == address)
       block.problem(text + ", and a copy that it counts is under way");
-  for (size_t half : {0, 1})
-    if (const MemoryBarrier::Use &use = barrier.uses[half];
-        block.isOpen(use.epoch, half) && use.user != int32_t(block.running))
+  for (size_t part = 0; part < kParts; ++part)
+    if (const MemoryBarrier::Use &use = barrier.uses[part];
+        block.isOpen(use.epoch, part) && use.user != int32_t(block.running))
       block.problem("race: " + text + " that another uses, with no barrier between");
   barrier.isAlive = false;
   for (int64_t offset = 0; offset < kBarrierBytes; ++offset)
@@ -337,7 +337,7 @@ void SimulatedBlock::barrierArrive(uint64_t address, int32_t predicate) {
                   ", at which enough have arrived in this phase");
   else
     --barrier.pendingArrivals;
-  int64_t &fewest = barrier.rounds[block.halfOf(int32_t(block.running))];
+  int64_t &fewest = barrier.rounds[block.partOf(int32_t(block.running))];
   fewest = fewest < 0 ? warp.rounds : std::min(fewest, warp.rounds);
   // What the warp has seen those see that wait for this phase.
   const unsigned first = block.running / block.launch.lanes * block.launch.lanes;
@@ -361,9 +361,9 @@ void SimulatedBlock::endPhaseIfDone(MemoryBarrier &barrier) {
   barrier.passed.clear();
   barrier.arrival = -1;
   barrier.pendingArrivals = barrier.arrivals;
-  for (size_t half : {0, 1})
-    barrier.roundsEnded[half] = std::max(barrier.roundsEnded[half], barrier.rounds[half]);
-  barrier.rounds = {-1, -1};
+  for (size_t part = 0; part < kParts; ++part)
+    barrier.roundsEnded[part] = std::max(barrier.roundsEnded[part], barrier.rounds[part]);
+  barrier.rounds = {-1, -1, -1};
   ++barrier.phase;
 }
 
@@ -454,9 +454,9 @@ void SimulatedBlock::claimForCopy(uint64_t address) {
     problem("race: " + text + "that a product under way reads");
   if (byte.readingStores)
     problem("race: " + text + "that a tensor store may still read");
-  for (size_t half : {0, 1})
-    if (const Reads &reads = byte.reads[half]; isOpen(reads.epoch, half) && reads.reader != self &&
-                                               reads.round >= threads[running].roundsKnown[half])
+  for (size_t part = 0; part < kParts; ++part)
+    if (const Reads &reads = byte.reads[part]; isOpen(reads.epoch, part) && reads.reader != self &&
+                                               reads.round >= threads[running].roundsKnown[part])
       problem("race: " + text + "that another reads, with no barrier between");
   if (isWrittenByOther(byte))
     problem("race: " + text + "that another writes, with no barrier between");
@@ -523,7 +523,7 @@ void SimulatedBlock::tensorCopy(uint64_t shared, const SimulatedTensorMap *map,
     block.problem("thread " + std::to_string(block.running) +
                   " starts a copy counted by the memory barrier at byte " +
                   block.placeText(barrierAddress) + ", whose initialisation is not fenced");
-  else if (block.isOpen(barrier.fenceEpoch, block.halfOf(barrier.maker)) &&
+  else if (block.isOpen(barrier.fenceEpoch, block.partOf(barrier.maker)) &&
            barrier.maker != int32_t(block.running))
     block.problem("thread " + std::to_string(block.running) +
                   " starts a copy counted by the memory barrier at byte " +
@@ -570,14 +570,14 @@ void SimulatedBlock::checkStoresIn(const TensorCopy &copy, bool isStart) {
       const bool isSeen =
           found == storedGlobal.end() ||
           (found->second.fenceEpoch >= 0 &&
-           !(isStart && isOpen(found->second.fenceEpoch, halfOf(found->second.writer)) &&
+           !(isStart && isOpen(found->second.fenceEpoch, partOf(found->second.writer)) &&
              found->second.writer != int32_t(running)));
       if (!isSeen)
         problem("race: a tensor copy reads global memory where a thread of the program stores");
       const auto stored = tensorStored.find(place);
       if (stored != tensorStored.end() &&
           (stored->second.fenceEpoch < 0 ||
-           (isStart && isOpen(stored->second.fenceEpoch, halfOf(stored->second.storer)) &&
+           (isStart && isOpen(stored->second.fenceEpoch, partOf(stored->second.storer)) &&
             stored->second.storer != int32_t(running))))
         problem("race: a tensor copy reads global memory where a tensor store of the program "
                 "writes");

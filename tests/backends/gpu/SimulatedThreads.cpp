@@ -156,10 +156,10 @@ bool SimulatedBlock::releaseBarriers() {
     for (Thread *thread : group)
       any |= thread->value != 0;
     // A producer has code of its own, and so a place of its own.
-    std::array<int32_t, 2> sites{-1, -1};
+    std::array<int32_t, kParts> sites{-1, -1, -1};
     for (Thread *thread : group) {
       thread->result = any;
-      int32_t &site = sites[halfOf(int32_t(thread - threads.data()))];
+      int32_t &site = sites[partOf(int32_t(thread - threads.data()))];
       if (site >= 0 && thread->site != site)
         problem("threads meet at different barriers");
       site = thread->site;
@@ -170,7 +170,7 @@ bool SimulatedBlock::releaseBarriers() {
     if (group.size() == threads.size())
       metEpoch = epoch;
     for (const Thread *thread : group)
-      metEpochs[halfOf(int32_t(thread - threads.data()))] = epoch;
+      metEpochs[partOf(int32_t(thread - threads.data()))] = epoch;
     moved = true;
   }
   return moved;
@@ -261,7 +261,7 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
         found != tensorStored.end() &&
         (found->second.writtenEpoch < 0 ||
          (found->second.storer != int32_t(running) &&
-          isOpen(found->second.writtenEpoch, halfOf(found->second.storer)))))
+          isOpen(found->second.writtenEpoch, partOf(found->second.storer)))))
       problem("race: thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
               " global memory where a tensor store of the program writes");
   if (isWritten && (launch.hasTensorMaps || editedMaps))
@@ -286,9 +286,9 @@ void SimulatedBlock::stop() {
 }
 
 void SimulatedBlock::noteRead(Byte &byte, int32_t thread, bool isOneOfSeveral) {
-  const size_t half = halfOf(thread);
-  Reads &reads = byte.reads[half];
-  isOneOfSeveral |= reads.epoch >= metEpochs[half] && reads.reader != thread;
+  const size_t part = partOf(thread);
+  Reads &reads = byte.reads[part];
+  isOneOfSeveral |= reads.epoch >= metEpochs[part] && reads.reader != thread;
   reads.reader = isOneOfSeveral ? -2 : thread;
   reads.epoch = epoch;
   reads.round = std::max(reads.round, threads[thread].rounds);
@@ -321,8 +321,8 @@ void SimulatedBlock::touchShared(uint64_t address, int32_t count, bool isWritten
               " shared memory that a tensor copy has filled, and has not waited for it");
     const bool wrote = isWrittenByOther(byte);
     bool read = false;
-    for (size_t half : {0, 1})
-      read |= isOpen(byte.reads[half].epoch, half) && byte.reads[half].reader != self;
+    for (size_t part = 0; part < kParts; ++part)
+      read |= isOpen(byte.reads[part].epoch, part) && byte.reads[part].reader != self;
     if (isWritten) {
       if (read)
         problem("race: thread " + std::to_string(self) +

@@ -17,6 +17,9 @@ namespace sectile::testing {
 
 class SimulatedBlock {
 public:
+  /// Parts of a block that meet by themselves: two programs, and a producer.
+  static constexpr size_t kParts = 3;
+
   using Entry = void (*)(void *table, uint64_t *slots);
   struct Launch {
     Entry entry = nullptr;
@@ -104,14 +107,14 @@ private:
     uint64_t memoryBarrier = 0; // that it waits at
     int32_t parity = 0;
     /// How often it has been at mbarrier_arrive, and how often, as it knows, all others of each
-    /// half of the block have.
+    /// part of the block have.
     int64_t rounds = 0;
-    std::array<int64_t, 2> roundsKnown{-1, -1};
+    std::array<int64_t, kParts> roundsKnown{-1, -1, -1};
     bool areWritten = false; // what it waits for: its tensor stores are written, not read only
     /// Groups of its tensor stores: which it adds to, and the first that it does not wait for.
     int64_t storeGroup = 0, storesAwaited = 0;
   };
-  /// Who of a half of the block has read a byte since its last barrier.
+  /// Who of a part of the block has read a byte since its last barrier.
   struct Reads {
     int64_t epoch = -1;
     int64_t round = -1;  // Thread::rounds of the reader that has most
@@ -120,7 +123,7 @@ private:
   /// What happened to a byte of shared memory since the last barrier.
   struct Byte {
     int64_t writeEpoch = -1;
-    std::array<Reads, 2> reads = {};
+    std::array<Reads, kParts> reads = {};
     int32_t writer = -1;
     uint8_t value = 0;
     bool isUnfenced = false; // for products that read it
@@ -141,7 +144,7 @@ private:
       int32_t user = -1; // the last thread that has used it; -2: several in that epoch
       int64_t epoch = -1;
     };
-    std::array<Use, 2> uses = {}; // of threads of either half
+    std::array<Use, kParts> uses = {}; // of threads of each part
     int64_t phase = 0;
     int32_t arrivals = 1, pendingArrivals = 1;
     /// The threads of a warp that are at mbarrier_arrive, how many of them arrive for all, and the
@@ -152,9 +155,9 @@ private:
       int64_t rounds = 0;
     };
     std::map<unsigned, Warp> warps = {};
-    /// The fewest rounds that threads of each half have ended which arrived in this phase, and in
+    /// The fewest rounds that threads of each part have ended which arrived in this phase, and in
     /// one that is over; -1: none.
-    std::array<int64_t, 2> rounds{-1, -1}, roundsEnded{-1, -1};
+    std::array<int64_t, kParts> rounds{-1, -1, -1}, roundsEnded{-1, -1, -1};
     int64_t pendingBytes = 0;
     int32_t arrival = -1;             // of the phase; -1: no copy has landed in it
     std::vector<int32_t> ended = {};  // arrivals of phases that have ended
@@ -215,22 +218,23 @@ private:
   void problem(const std::string &what);
   /// The running thread never goes on: that could end the process.
   void stop();
-  /// Of the thread; programs that share a block have one each, and a program and its producer.
-  size_t halfOf(int32_t thread) const {
-    return unsigned(thread) >= launch.programWarps * launch.lanes;
+  /// Returns the part of the block that the thread is in; programs that share a block have one
+  /// each, and a program and its producer.
+  size_t partOf(int32_t thread) const {
+    return std::min(size_t(thread) / (launch.programWarps * launch.lanes), kParts - 1);
   }
-  /// Whether no barrier since that epoch has been of threads of that half, and of the running one.
-  bool isOpen(int64_t then, size_t half) const {
-    return then >= (half == halfOf(int32_t(running)) ? metEpochs[half] : metEpoch);
+  /// Whether no barrier since that epoch has been of threads of that part, and of the running one.
+  bool isOpen(int64_t then, size_t part) const {
+    return then >= (part == partOf(int32_t(running)) ? metEpochs[part] : metEpoch);
   }
   /// Whether another thread has written the byte, and no barrier is between.
   bool isWrittenByOther(const Byte &byte) const {
     return byte.writer >= 0 && byte.writer != int32_t(running) &&
-           isOpen(byte.writeEpoch, halfOf(byte.writer));
+           isOpen(byte.writeEpoch, partOf(byte.writer));
   }
   bool isFencedByOther(const Byte &byte) const {
     return byte.writer >= 0 && byte.writer != int32_t(running) &&
-           isOpen(byte.fenceEpoch, halfOf(byte.writer));
+           isOpen(byte.fenceEpoch, partOf(byte.writer));
   }
   /// The thread, or one of several, has read the byte.
   void noteRead(Byte &byte, int32_t thread, bool isOneOfSeveral = false);
@@ -334,9 +338,9 @@ private:
   ucontext_t scheduler;
   unsigned running = 0;
   /// Counts barriers; that of the last one of the whole block, and of the last ones that threads of
-  /// each half have come past.
+  /// each part have come past.
   int64_t epoch = 0, metEpoch = 0;
-  std::array<int64_t, 2> metEpochs{0, 0};
+  std::array<int64_t, kParts> metEpochs{0, 0, 0};
   std::unordered_map<uint64_t, Byte> bytes;
   std::unordered_set<uint64_t> inFlight;            // bytes that asynchronous copies will write
   std::map<uint64_t, MemoryBarrier> memoryBarriers; // by their addresses
