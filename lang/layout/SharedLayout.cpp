@@ -73,7 +73,7 @@ llvm::hash_code hash_value(const SharedLayout &layout) {
 }
 
 SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order) {
-  assert(layout.isInjective());
+  assert(layout.offsets().isInjective());
   Extents shape;
   for (int axisNumber : order)
     shape.push_back(layout.shape()[axisNumber]);

@@ -59,9 +59,6 @@ public:
   int64_t elements() const;
   int64_t bytes(unsigned elementBits) const { return elements() * ((elementBits + 7) / 8); }
 
-  /// Whether each element of the block has a place of its own.
-  bool isInjective() const { return offsetMap.isInjective(); }
-
   bool operator==(const SharedLayout &) const = default;
   friend llvm::hash_code hash_value(const SharedLayout &layout);
 
@@ -73,7 +70,7 @@ private:
 };
 
 /// Returns the layout of the same bytes for the tile with its axes in another order: axis i is axis
-/// order[i] of `layout`, which is injective.
+/// order[i] of `layout`, in which each element has a place of its own.
 SharedLayout transpose(const SharedLayout &layout, llvm::ArrayRef<int> order);
 
 //===-- builders: `order` lists the axes, the contiguous one first ----------------------------===//

@@ -556,9 +556,6 @@ LogicalResult BufferViewOp::verify() {
     return emitOpError("`order` should name each axis once");
   llvm::SmallVector<int, 4> order(getOrder());
   const sectile::layout::SharedLayout &shared = source.getLayout().getLayout();
-  if (!shared.isInjective())
-    return emitOpError() << "stages of " << source
-                         << " keep several elements in one place, which no view can show";
   if (source.getElement() != view.getElement() ||
       sectile::layout::transpose(shared, order) != view.getLayout().getLayout())
     return emitOpError() << "a view of " << source << " in that order is not of type " << view;

@@ -183,13 +183,6 @@ func.func @second_producer() {
   return
 }
 
-// -----
-
-func.func @producer_of_teams() attributes {tile.teams = 2 : i32} {
-  // expected-error @below {{'tile.producer' op cannot be of a block of several programs}}
-  tile.producer { %x = tile.program_id 0 }
-  return
-}
 
 // -----
 

@@ -106,8 +106,8 @@ func.func @lhs_under_way(%c: !sum) {
 !buffer = !tile.buffer<1, [64, 64], f16, #rows>
 func.func @unknown(%c: !sum) {
   %a = tile.buffer_alloc : !buffer
-  // expected-error @below {{layouts: there is no instruction "wgmma.m64n48k16.f32.f16.f16"}}
-  %s = tile.dot_async %a, %a, %c instruction = "wgmma.m64n48k16.f32.f16.f16" : !buffer * !buffer -> !sum
+  // expected-error @below {{layouts: there is no instruction "wgmma.m64n40k16.f32.f16.f16"}}
+  %s = tile.dot_async %a, %a, %c instruction = "wgmma.m64n40k16.f32.f16.f16" : !buffer * !buffer -> !sum
   return
 }
 

@@ -316,8 +316,9 @@ const Refusal kRefusals[] = {
     {BUFFERS "%a = tile.buffer_view %one order = [2, 0] : " ONE_16X8 " -> " ONE_8X16,
      "'tile.buffer_view' op `order` should name each axis once"},
     {"%w = tile.buffer_alloc : " REPEATED_48X8
-     "\n%a = tile.buffer_view %w order = [0, 1] : " REPEATED_48X8 " -> " REPEATED_48X8,
-     "'tile.buffer_view' op stages of '" REPEATED_48X8 "' are not one block, which a view needs"},
+     "\n%a = tile.buffer_view %w order = [1, 0] : " REPEATED_48X8 " -> " REPEATED_48X8,
+     "'tile.buffer_view' op a view of '" REPEATED_48X8
+     "' in that order is not of type '" REPEATED_48X8 "'"},
     // The axes are exchanged in the order alone, or in the layout alone; other elements.
     {BUFFERS "%a = tile.buffer_view %one order = [1, 0] : " ONE_16X8 " -> " ONE_16X8,
      "'tile.buffer_view' op a view of '" ONE_16X8 "' in that order is not of type '" ONE_16X8 "'"},
