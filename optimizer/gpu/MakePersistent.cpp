@@ -83,25 +83,36 @@ struct MakePersistent : GpuPass<MakePersistent> {
         !isFedByEngine(loop, options))
       return;
     // Programs that share a multiprocessor multiply while another one computes between its
-    // products; what a loop around takes of registers and shared memory would cost one of them.
+    // products; what a loop around takes of registers and shared memory would cost one of them. A
+    // producer's program has the multiprocessor to itself.
     llvm::SmallDenseSet<std::pair<Value, Value>, 2> multiplied; // parts of one product are one
     for (auto product : loop.getOps<DotAsyncOp>())
       multiplied.insert({product.getLhs(), product.getRhs()});
     for (auto product : loop.getOps<DotOp>())
       multiplied.insert({product.getLhs(), product.getRhs()});
-    if (multiplied.size() > 1) {
+    if (multiplied.size() > 1 && !hasProducerThen(function)) {
       addRemark(assumed().remarks, loop.getLoc(), "not-persistent",
                 "its loop has several products, whose waits other programs hide");
       return;
     }
-    wrap(body, common, loop.getLoc());
+    wrap(function, loop.getLoc());
     addRemark(assumed().remarks, loop.getLoc(), "persistent",
               "a block of threads runs several programs, and loads of the next one start before "
               "the last one ends (persistent=False: one for each)");
   }
 
 private:
-  static void wrap(Block &body, const CommonNumbers &common, Location place) {
+  /// Whether a producer would copy for one program while the last one ends.
+  bool hasProducerThen(func::FuncOp function) {
+    OwningOpRef<func::FuncOp> copy(function.clone());
+    scf::ForOp loop = onlyLoopOf(*copy);
+    wrap(*copy, loop.getLoc());
+    return isFedAcrossRoundsByProducer(loop, options);
+  }
+
+  static void wrap(func::FuncOp function, Location place) {
+    Block &body = function.front();
+    const CommonNumbers common(body);
     Operation *end = body.getTerminator();
     SmallVector<Operation *> ofProgram;
     for (Operation &op : body.without_terminator())

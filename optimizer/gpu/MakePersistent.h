@@ -22,8 +22,9 @@
 // Kernels stay as they are in which programs may wait for each other or are told apart by time
 // (atomics whose result is used, barriers of all memory, volatile loads, text for the assembler
 // with effects), in which a loop's length differs from program to program, as a block of threads
-// with long ones would come last, in which a loop has several products (attention, H200: 0.76
-// instead of 0.93 of cuDNN), and where persistent=False says so.
+// with long ones would come last, in which a loop has several products and no producer would copy
+// for the next program (attention, H200: with one 1.00 instead of 0.95 of cuDNN for 2048 keys,
+// without 0.77 instead of 0.99), and where persistent=False says so.
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"

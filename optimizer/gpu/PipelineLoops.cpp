@@ -747,7 +747,9 @@ void PipelineLoops::runOnOperation() {
 
 } // namespace
 
-bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
+/// What is decided of a loop is asked without anything being changed.
+template <class Ask>
+static bool ask(scf::ForOp loop, const GpuPipelineOptions &options, Ask ask) {
   const int64_t stages = stagesOf(loop, options.stageCount);
   auto function = loop->getParentOfType<func::FuncOp>();
   if (stages < 2 || !function)
@@ -757,7 +759,25 @@ bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
   const LoopWrites allWrites(function, provenance, options.argumentsOverlap),
       writes(loop, provenance, options.argumentsOverlap);
   GpuAssumptions dropped;
-  return AheadLoads(loop, options.shape, analysis, writes, allWrites, dropped).areAllByEngine();
+  return ask(stages, analysis, writes, allWrites, dropped);
+}
+
+bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
+  return ask(loop, options,
+             [&](int64_t, const IndexAnalysis &analysis, const LoopWrites &writes,
+                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
+               return AheadLoads(loop, options.shape, analysis, writes, allWrites, dropped)
+                   .areAllByEngine();
+             });
+}
+
+bool isFedAcrossRoundsByProducer(scf::ForOp loop, const GpuPipelineOptions &options) {
+  return ask(loop, options,
+             [&](int64_t stages, const IndexAnalysis &analysis, const LoopWrites &writes,
+                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
+               StagePlan plan(loop, options.shape, stages, analysis, writes, allWrites, dropped);
+               return plan.decide() && plan.nest && plan.producer;
+             });
 }
 
 int64_t stagesOf(scf::ForOp loop, int64_t otherwise) {

@@ -78,6 +78,9 @@ int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
 /// Whether the copy engine brings all tiles that the loop loads, stages ahead.
 bool isFedByEngine(mlir::scf::ForOp loop, const GpuPipelineOptions &options);
+/// Whether a producer would start the copies of the loop, on into the next round of the one around
+/// it (StagePlan.h).
+bool isFedAcrossRoundsByProducer(mlir::scf::ForOp loop, const GpuPipelineOptions &options);
 
 /// --pipeline-loops=warps=4,lanes=32,async=false,maps=0,bytes=16,registers=65536,each=255,
 /// shared=49152,matrix=false,stages=3,overlap=false: takes a kernel that is laid out, with its

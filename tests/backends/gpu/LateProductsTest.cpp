@@ -16,8 +16,9 @@ constexpr int64_t kChainRows = 128;
 
 /// acc = acc * 0.5 + f16(x y') z, for `rounds` tiles y and z that follow each other, which the copy
 /// engine brings; the second product of a round may run under the next one. Where `isNested`, that
-/// as often as a loop around says, each time of the next rounds; the results are added up.
-std::string chainedLoopText(bool isNested = false) {
+/// as often as a loop around says, each time of the next rounds; the results are added up. Where it
+/// is `ofPrograms`, each program has an x and a result of its own.
+std::string chainedLoopText(bool isNested = false, bool ofPrograms = false) {
   const std::string n = std::to_string(kChain), rows = std::to_string(kChainRows);
   std::string half = tileType({kChain, kChain}, "f16"),
               tall = tileType({kChainRows, kChain}, "f16"),
@@ -41,7 +42,13 @@ std::string chainedLoopText(bool isNested = false) {
           " : i64\n%end = arith.constant 4096 : i64\n" + "%none = arith.constant dense<0.0> : " +
           full + "\n%half = arith.constant dense<0.5> : " + full +
           "\n%last = arith.muli %n, %size : i32\n" +
-          loadTile("x", "a", {kChainRows, kChain}, "f16") +
+          (ofPrograms ? "%program = tile.program_id 0\n%elements = arith.constant " +
+                            std::to_string(kChainRows * kChain) +
+                            " : i32\n%skipped = arith.muli %program, %elements : i32\n"
+                            "%own_a = tile.ptr_add %a, %skipped : !tile.ptr<f16>, i32\n"
+                            "%own_out = tile.ptr_add %out, %skipped : !tile.ptr<f32>, i32\n"
+                      : "") +
+          loadTile("x", ofPrograms ? "own_a" : "a", {kChainRows, kChain}, "f16") +
           (isNested
                ? "%p, %behind = scf.for %turn = %zero to %times step %one iter_args(%all = %none, "
                  "%begin = %zero) -> (" +
@@ -59,7 +66,8 @@ std::string chainedLoopText(bool isNested = false) {
                           "\n%later = arith.addi %begin, %last : i32\nscf.yield %more, %later : " +
                           full + ", i32\n}\n"
                     : "") +
-          storeTile(isNested ? "p" : "q", "out", {kChainRows, kChain}, "f32"));
+          storeTile(isNested ? "p" : "q", ofPrograms ? "own_out" : "out", {kChainRows, kChain},
+                    "f32"));
 }
 
 /// A GPU with room for one program.
@@ -82,9 +90,11 @@ SimulatedOptions producerOptions(unsigned stages, uint64_t seed = 1) {
 }
 
 /// What a kernel of chained products comes to: a problem, "wrong", or nothing. `times`: of the loop
-/// around, 0 where there is none.
-std::string outcomeOfChain(SimulatedKernel &kernel, int32_t rounds, int32_t times = 0) {
-  constexpr int64_t n = kChain, rows = kChainRows;
+/// around, 0 where there is none. `programs`: that have rows of their own.
+std::string outcomeOfChain(SimulatedKernel &kernel, int32_t rounds, int32_t times = 0,
+                           int32_t programs = 1) {
+  constexpr int64_t n = kChain;
+  const int64_t rows = kChainRows * programs;
   std::mt19937 random(11);
   auto numbers = [&](int64_t count, int most) {
     std::vector<_Float16> made(size_t(count), _Float16(0));
@@ -93,8 +103,8 @@ std::string outcomeOfChain(SimulatedKernel &kernel, int32_t rounds, int32_t time
     return made;
   };
   auto queries = numbers(rows * n, 4), keys = numbers(4096 * n, 4), values = numbers(4096 * n, 1);
-  std::vector<float> out(rows * n, 77), expected(rows * n, 0.0f);
-  std::vector<float> added(rows * n, 0.0f);
+  std::vector<float> out(size_t(rows * n), 77), expected(size_t(rows * n), 0.0f);
+  std::vector<float> added(size_t(rows * n), 0.0f);
   for (int32_t round = 0; round < rounds * (times ? std::max(times, 0) : 1); ++round) {
     if (round % rounds == 0)
       std::fill(expected.begin(), expected.end(), 0.0f);
@@ -121,7 +131,7 @@ std::string outcomeOfChain(SimulatedKernel &kernel, int32_t rounds, int32_t time
                                          argument(out), argument(rounds)};
   if (times)
     arguments.push_back(argument(times));
-  SimulatedReport report = kernel.run({1}, arguments);
+  SimulatedReport report = kernel.run({programs}, arguments);
   if (!report.problem.empty())
     return report.problem;
   return out == added ? "" : "wrong";
@@ -162,6 +172,28 @@ TEST(GpuLateProducts, a_producer_goes_through_the_loop_around) {
            {std::pair(1, 1), {1, 5}, {2, 3}, {3, 2}, {5, 4}, {0, 3}, {3, -1}})
         EXPECT_EQ(outcomeOfChain(kernel, rounds, times), "")
             << stages << " stages, " << rounds << " rounds, " << times << " times";
+    }
+}
+
+/// The producer copies what the next program begins with while this one ends.
+TEST(GpuLateProducts, a_producer_goes_through_the_programs_of_a_block) {
+  for (unsigned stages : {4, 5})
+    for (int32_t workers : {1, 2}) {
+      SimulatedOptions options = producerOptions(stages, uint64_t(workers));
+      options.workers = workers;
+      options.maxSharedBytes += 32 << 10; // for what is stored beside the stages
+      const std::string text = chainedLoopText(/*isNested=*/false, /*ofPrograms=*/true);
+      SimulatedKernel kernel(text, options);
+      ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      EXPECT_NE(kernel.tileText.find("tile.producer"), std::string::npos) << kernel.tileText;
+      EXPECT_NE(kernel.tileText.find("tile.num_workers"), std::string::npos) << kernel.tileText;
+      for (auto [rounds, programs] : {std::pair(1, 1), {1, 5}, {2, 3}, {3, 4}, {7, 2}, {0, 3}})
+        EXPECT_EQ(outcomeOfChain(kernel, rounds, 0, programs), "")
+            << stages << " stages, " << rounds << " rounds, " << programs << " programs";
+      // Without a producer other programs on the multiprocessor hide the waits.
+      options.abilities.producers = false;
+      SimulatedKernel alone(text, options);
+      EXPECT_EQ(alone.tileText.find("tile.num_workers"), std::string::npos);
     }
 }
 

@@ -260,9 +260,10 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             self.attempt("pid = tl.program_id(0)")
         profile = self.random.choice([*self.PROFILES, "flow", "scaled", "libdevice", "libdevice"])
         profile = self.only_profile or profile
-        if profile == "lone_product":
+        if profile in ("lone_product", "lone_attention"):
             self.suit_copy_engines()
-            while not self.matmul_of_blocks():
+            make = self.matmul_of_blocks if profile == "lone_product" else self.attention
+            while not make():
                 pass
         else:
             for _ in range(self.random.choice([1, 1, 2, 3])):

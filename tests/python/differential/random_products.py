@@ -599,13 +599,17 @@ class Products:
         total = self.case.scalars["depth"]
         # Groups of warps, each with products of its own, that a multiprocessor with little shared memory has room
         # for once: there a thread beside the program may start the copies.
-        of_groups = roll() < 0.25
+        of_groups = self.for_engines or roll() < 0.25
         if of_groups:
             self.case.options["num_warps"] = 8
-            m, d, n = 128, choose([32, 64]), choose([16, 32, 64])
+            m, d, n = 128, choose([32, 64]), choose([16, 32, 64, 48, 80])
         if total * d > 8192 or total > 6 * n:
             return None
-        dtype = choose(["float16", "float16", "bfloat16", "float32", "float8e4nv"])
+        dtype = choose(
+            ["float16", "float16", "bfloat16", "float32", "float8e4nv"][
+                : 3 if self.for_engines else 5
+            ]
+        )
         x = self.array("x", dtype)
         q, top, norm, acc, j, key, value, s, p, new, old, turn = (self.fresh() for _ in range(12))
 
@@ -637,7 +641,7 @@ class Products:
         hint = choose(["", "", ", num_stages=1", ", num_stages=2", ", num_stages=4"])
         end = choose(["depth", "depth", str(total)])
         # The sums may go on through several rounds of a loop around.
-        around = choose(["", "", "2", "pid % 2, 3"])
+        around = choose(["", "", "2", "pid % 2, 3"][: 2 if self.for_engines else 4])
         lines += [
             f'{top} = tl.full([{m}], -float("inf"), tl.float32)',
             f"{norm} = tl.zeros([{m}], tl.float32)",

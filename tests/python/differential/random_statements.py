@@ -27,6 +27,7 @@ class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Comb
         "matmul_of_blocks": dict(matmul_of_blocks=4, matmul=1, block_load=1, binary=1, reduce=1, store=1),
         "lone_product": dict(binary=2, unary=1, reduce=1, store=1),
         "attention": dict(attention=3, binary=1, reduce=1),
+        "lone_attention": dict(binary=1, store=1),
         "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, combine=2, reduce=1, scalar=2, store=1),
         "flow": dict(load=2, binary=3, loop=8, branch=3, combine=2, reduce=1, scalar=3, store=2, atomic=1),
         "blocks": dict(
