@@ -115,7 +115,9 @@ GpuEmitter::forEachBox(Op op,
                                                             unsigned(bytes * 8))
                                   : std::nullopt;
   if (!places || !places->isDepthContiguous || places->panelBytes != map.getSwizzle() ||
-      map.getBox().back() * bytes != places->panelBytes)
+      map.getBox().back() * bytes != places->panelBytes ||
+      buffer.getShape()[order[0]] % map.getBox().drop_back().back() ||
+      buffer.getShape()[order[1]] % map.getBox().back())
     return fail(op, "the copy engine has no buffers of that layout"), failure();
   llvm::Value *stage = stageAddress(op.getBuffer(), op.getStage());
   layout::Coordinates at(2, 0);

@@ -430,11 +430,16 @@ std::string remedyFor(func::FuncOp function, const GpuTarget &target,
   int64_t voteBytes = plan.voteOffset < 0 ? 0 : plan.bytes - plan.voteOffset;
   int64_t most = 0, available = target.maxSharedBytes;
   function.walk([&](BufferAllocOp alloc) { most = std::max(most, alloc.getType().getStages()); });
-  for (int64_t stages = most - 1; stages >= 2; --stages) {
+  // Programs that share a block have the stages that each asks for.
+  const int64_t teams = teamsOf(function);
+  for (int64_t stages = most - 1; stages >= 2 * teams; --stages) {
     int64_t bytes = withVotes(Planner(function, target, stages).plan, voteBytes).bytes;
     if (bytes <= available)
-      return "num_stages=" + std::to_string(stages) + " fits; or use smaller tiles";
+      return "num_stages=" + std::to_string(stages / teams) + " fits" +
+             (teams > 1 ? ", or persistent=False" : "") + "; or use smaller tiles";
   }
+  if (teams > 1)
+    return "use persistent=False, which gives each program a block of its own, or smaller tiles";
   int64_t times = 1;
   while (plan.bytes > available * times)
     times *= 2;

@@ -162,8 +162,8 @@ void StagePlan::takeTurns() {
           loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }) ||
       kTeams * shape.threadCount() * (words + kOtherWords) > shape.registerWords)
     return;
-  const auto least = int64_t(
-      llvm::divideCeil(uint64_t(kLeastStagesOfTurns * shape.leastTurnWords), uint64_t(words)));
+  const auto least = std::max<int64_t>(
+      3, llvm::divideCeil(uint64_t(kLeastStagesOfTurns * shape.leastTurnWords), uint64_t(words)));
   for (int64_t stages = kTeams * askedStages; stages >= least; --stages)
     if (isRoomForTeams(stages)) {
       stageCount = stages;

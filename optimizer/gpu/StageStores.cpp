@@ -198,8 +198,8 @@ public:
       dropUnused();
   }
 
-  /// bytesInTurns(), of what may be stored by the engine.
-  static int64_t bytesInTurns(StoreOp store, const ArrayBlock &block) {
+  /// bytesInTurns(), of what may be stored by the engine but for the length of its rows.
+  static std::optional<int64_t> bytesInTurns(StoreOp store, const ArrayBlock &block) {
     EngineStore one(store, /*isInLoop=*/true);
     one.tile = store.getValue().getDefiningOp<ConvertLayoutOp>().getSrc();
     auto type = cast<RankedTensorType>(one.tile.getType());
@@ -211,6 +211,9 @@ public:
         break;
       piece = *half;
     }
+    if (!isOfEngine(bufferFor(1, piece.shape(), type.getElementType(), block.rowAxis),
+                    block.rowAxis))
+      return std::nullopt;
     return one.pieces > 1 && 2 * bytes <= kLeastPieceBytes ? 2 * bytes : bytes;
   }
 

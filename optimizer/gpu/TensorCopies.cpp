@@ -17,6 +17,17 @@ namespace {
 constexpr int64_t kAlignment = 16;
 /// The longest side of a box.
 constexpr int64_t kLongestSide = 256;
+/// Boxes are whole groups of so many rows, in which pieces change places.
+constexpr int64_t kRowsOfSwizzle = 8;
+
+/// Returns the most rows that boxes may have which fill so many.
+int64_t rowsOfBox(int64_t rows) {
+  for (int64_t boxes = llvm::divideCeil(uint64_t(rows), uint64_t(kLongestSide)); boxes < rows;
+       ++boxes)
+    if (rows % boxes == 0 && (boxes == 1 || rows / boxes % kRowsOfSwizzle == 0))
+      return rows / boxes;
+  return rows;
+}
 
 /// Makes the number anew at the builder's place.
 Value cloneOf(Value number, OpBuilder &builder, IRMapping &made) {
@@ -225,7 +236,7 @@ Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {
   if (block.isCut)
     shape.back() = wholePieces(builder, block);
   SmallVector<int64_t, 5> box(block.outerDimensions(), 1);
-  box.append({std::min(buffer.getShape()[1 - block.rowAxis], kLongestSide), columns});
+  box.append({rowsOfBox(buffer.getShape()[1 - block.rowAxis]), columns});
   auto type = TensorMapType::get(builder.getContext(), box, buffer.getElement(), panel);
   return TensorMapOp::create(builder, at.getLoc(), type, at.getBase(), shape, strides);
 }

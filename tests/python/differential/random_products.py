@@ -5,9 +5,9 @@ from random_blocks import WHOLE
 
 ROWS = [1, 4, 8, 16, 16, 32, 32, 48, 64, 64, 17, 33, 96, 128]
 DEPTHS = [1, 4, 8, 16, 16, 32, 32, 64, 5, 17, 48, 96, 128]
-GROUP_ROWS = [64, 64, 64, 64, 128, 128, 256, 192]
+GROUP_ROWS = [64, 64, 64, 64, 128, 128, 256, 192, 320]
 # Of columns, beside ROWS: Hopper's instructions have any multiple of 16.
-GROUP_COLUMNS = [64, 96, 80, 112, 144, 176, 192, 192]
+GROUP_COLUMNS = [64, 96, 80, 112, 144, 176, 192, 192, 320]
 OPERANDS = [
     "float16",
     "float16",

@@ -242,6 +242,32 @@ def test_extents_that_are_no_powers_of_two(contiguous, extents, num_warps, produ
     assert kernel.n_spills in (0, None)
 
 
+@st.jit
+def _product_of_bytes(a, b, out, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    left = tl.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    right = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    target = tl.make_tensor_descriptor(out, [M, N], [N, 1], [BM, BN])
+    i, j = tl.program_id(0) * BM, tl.program_id(1) * BN
+    total = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        total = tl.dot(left.load([i, k]), right.load([j, k]).T, total)
+    target.store([i, j], total.to(out.dtype.element_ty))
+
+
+@pytest.mark.parametrize("columns", [128, 144, 176, 192])
+@pytest.mark.parametrize("out", ["fp16", "fp8e5"])
+def test_tiles_that_programs_in_turns_store(columns, out):
+    """Rows of 144 bytes are no whole panels, so threads exchange and store them: turns count what that takes."""
+    kernel = st.compile(
+        _product_of_bytes,
+        {"a": "*fp16:16", "b": "*fp16:16", "out": f"*{out}:16", "M": "i32:16", "N": "i32:16", "K": "i32:16"},
+        {"BM": 128, "BN": columns, "BK": 64}, "cuda:90", num_warps=4, num_stages=3,
+    )  # fmt: skip
+    by_engine = [remark for remark in kernel.remarks if remark["kind"] == "by-copy-engine"]
+    assert bool(by_engine) == (out == "fp16" or columns % 32 == 0)
+    assert kernel.n_spills in (0, None)
+
+
 def test_columns_that_are_not_sixteen_are_of_single_warps():
     ptx = _compiled("fp16", (1, 1), num_warps=4, extents={"N": 72}).asm["ptx"]
     assert "mma.sync" in ptx and "wgmma" not in ptx

@@ -117,6 +117,9 @@ def test_code_on_hopper(turned, num_warps):
         ((128, 192, 64), ({128 * 64, 64 * 64}, {64 * 64}, {192 * 64})),
         ((64, 96, 64), ({64 * 64}, {64 * 32}, {96 * 64})),
         ((64, 96, 96), ({64 * 32, 96 * 64}, {96 * 32}, {96 * 32})),
+        # Boxes have 256 rows at most, and all of them as many.
+        ((320, 32, 64), ({160 * 64, 64 * 64}, {64 * 32}, {32 * 64})),
+        ((64, 384, 32), ({64 * 32, 32 * 64}, {32 * 64}, {192 * 32})),
     ],
 )
 def test_blocks_whose_extents_are_no_powers_of_two(turned, extents, boxes):
@@ -242,6 +245,7 @@ def _random(dtype, shape, random):
         ("float16", (192, 176, 160), (64, 176, 80), 4, 2),
         ("float32", (100, 208, 132), (64, 96, 48), 4, 3),
         ("int8", (144, 192, 208), (64, 192, 96), 4, 3),
+        ("float16", (328, 40, 96), (320, 32, 32), 4, 2),
         # A row of 31 halves is no multiple of 16 bytes: pointers.
         ("float16", (31, 31, 31), (64, 64, 32), 4, 3),
     ],
