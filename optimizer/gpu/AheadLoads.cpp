@@ -125,6 +125,13 @@ SmallVector<LoadOp> AheadLoads::dropBeside() {
   return dropped;
 }
 
+std::optional<AsyncLoad> AheadLoads::asLoadAround(LoadOp load, int64_t planned) {
+  if (!load->hasOneUse() || !isa<ToBufferOp>(*load->user_begin()))
+    return std::nullopt;
+  std::optional<AsyncLoad> ahead = asEngineLoad(load, planned);
+  return ahead && !ahead->block->isEdited ? ahead : std::nullopt;
+}
+
 std::string AheadLoads::take(AsyncLoad ahead) {
   LoadOp load = ahead.load;
   if (!writes.mayBePassedBy(load, assumed.apart))
@@ -136,7 +143,7 @@ std::string AheadLoads::take(AsyncLoad ahead) {
   return {};
 }
 
-std::optional<AsyncLoad> AheadLoads::asEngineLoad(LoadOp load) {
+std::optional<AsyncLoad> AheadLoads::asEngineLoad(LoadOp load, int64_t planned) {
   if (!shape.hasTensorCopy())
     return std::nullopt;
   std::string whyNot;
@@ -144,7 +151,8 @@ std::optional<AsyncLoad> AheadLoads::asEngineLoad(LoadOp load) {
   if (!load.getIsVolatile())
     ahead.block = arrayBlockOf(
         load.getBlock(), load.getType(), analysis, shape,
-        llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }), whyNot);
+        planned + llvm::count_if(loads, [](const AsyncLoad &other) { return other.block; }),
+        whyNot);
   if (ahead.block && ahead.block->isEdited && !isSameThroughout(ahead.block->at, loop)) {
     ahead.block.reset();
     whyNot = "the array's address is loaded in the loop";

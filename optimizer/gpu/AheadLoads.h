@@ -35,6 +35,10 @@ public:
   llvm::SmallVector<std::pair<tile::LoadOp, std::string>> choose();
   /// Leaves out again what is copied beside, and returns it.
   llvm::SmallVector<tile::LoadOp> dropBeside();
+  /// Returns a load that stands around the loop, once `choose` has been, where products alone read
+  /// its tile, in shared memory, and the copy engine can bring it. `planned`: maps of arrays that
+  /// the kernel is to have beside those of `loads`.
+  std::optional<AsyncLoad> asLoadAround(tile::LoadOp load, int64_t planned);
   /// Whether the copy engine can bring all tiles that the loop loads; instead of `choose`.
   bool areAllByEngine();
 
@@ -60,7 +64,7 @@ private:
   /// Whether a load goes to `loads` of which threads make what products take.
   bool considerBeside(tile::LoadOp load);
   /// A load that the copy engine can do. A remark explains why it cannot read a block.
-  std::optional<AsyncLoad> asEngineLoad(tile::LoadOp load);
+  std::optional<AsyncLoad> asEngineLoad(tile::LoadOp load, int64_t planned = 0);
   /// Why the load stays as it is, although it could be copied; empty: it goes to `loads`.
   std::string take(AsyncLoad ahead);
 

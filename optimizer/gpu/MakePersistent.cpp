@@ -1,6 +1,6 @@
 #include "optimizer/gpu/MakePersistent.h"
 
-#include "optimizer/gpu/PipelineLoops.h"
+#include "optimizer/gpu/StagePlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

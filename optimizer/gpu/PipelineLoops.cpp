@@ -203,6 +203,10 @@ private:
       ring.full = make(ring.count, std::nullopt);
       ring.over = make(ring.count, shape.warpCount);
     }
+    if (ringAround) {
+      ringAround->full = make(1, std::nullopt);
+      ringAround->over = make(1, shape.warpCount);
+    }
     // Whatever the bytes of the stages held before is out of the engine's way, too.
     if (!producer)
       full = make(stageCount, std::nullopt);
@@ -228,11 +232,11 @@ private:
   /// Loads whose stages are free at the same time. The program waits for the bytes, and says when
   /// they are read, of each ring for itself.
   struct Ring {
-    SmallVector<const AsyncLoad *, 2> loads;
-    int64_t count;       // of its stages
-    bool isReadOn;       // in the round behind the one that the stage is of
-    Value full, over;    // memory barriers of the stages
-    Value stage, parity; // of the round
+    SmallVector<const AsyncLoad *, 2> loads = {};
+    int64_t count;                 // of its stages
+    bool isReadOn;                 // in the round behind the one that the stage is of
+    Value full = {}, over = {};    // memory barriers of the stages
+    Value stage = {}, parity = {}; // of the round
   };
 
   /// Those that are read a round longer come first.
@@ -247,6 +251,11 @@ private:
       if (!ring.loads.empty())
         rings.push_back(std::move(ring));
     }
+    if (around.empty())
+      return;
+    ringAround = Ring{.count = 1, .isReadOn = false};
+    for (const AsyncLoad &ahead : around)
+      ringAround->loads.push_back(&ahead);
   }
 
   /// A round's stage and parity of each ring, the first one's.
@@ -291,54 +300,70 @@ private:
     return place;
   }
 
+  /// In the producer: starts the copies of a round that `there` has the slice of, when all are
+  /// through with that phase of the stage `read`.
+  void fill(const Ring &ring, Value read, Value parity, const IRMapping &there) {
+    Value exists = constant(builder.getI1Type(), 1);
+    MBarrierWaitOp::create(builder, loop.getLoc(), ring.over, read, parity, /*of_copies=*/false);
+    announce(ring.loads, ring.full, ring.stage, exists);
+    for (const AsyncLoad *ahead : ring.loads)
+      startTensorCopy(builder, *ahead->block, ahead->map, there, ahead->buffer, ring.stage,
+                      ring.full, ring.stage, exists);
+  }
+
   /// Lets a thread beside the program start the copies of all rounds, each when what its stage had
   /// is read.
   void makeProducer() {
-    Location place = loop.getLoc();
     auto begin = [&] { return firstOfRings(); };
-    producer->make(builder, begin, [&](const IRMapping &there, ValueRange state) {
+    auto fillAll = [&](const IRMapping &there, ValueRange state) {
       enterRound(state);
-      Value exists = constant(builder.getI1Type(), 1);
+      Value isOver = constant(builder.getI1Type(), 1);
       // The rings that are free first.
       for (Ring &ring : llvm::reverse(rings)) {
         // The round that had the stage last ended a phase of the other parity, and so did the one
         // behind it, unless that had the first stage again.
-        Value stage = ring.stage, parity = flipped(ring.parity, exists);
+        Value stage = ring.stage, parity = flipped(ring.parity, isOver);
         if (ring.isReadOn) {
           parity = flipped(parity, isLastStage(stage, ring.count));
           stage = nextStage(stage, ring.count);
         }
-        MBarrierWaitOp::create(builder, place, ring.over, stage, parity, /*of_copies=*/false);
-        announce(ring.loads, ring.full, ring.stage, exists);
-        for (const AsyncLoad *ahead : ring.loads)
-          startTensorCopy(builder, *ahead->block, ahead->map, there, ahead->buffer, ring.stage,
-                          ring.full, ring.stage, exists);
+        fill(ring, stage, parity, there);
       }
       return nextOfRings();
-    });
+    };
+    auto fillAround = [&](const IRMapping &there, Value parity) {
+      if (!ringAround)
+        return;
+      ringAround->stage = constant(builder.getI32Type(), 0);
+      fill(*ringAround, ringAround->stage, flipped(parity, constant(builder.getI1Type(), 1)),
+           there);
+    };
+    producer->make(builder, begin, fillAll, fillAround);
+  }
+
+  /// Lets the products of a round of the loop around read what the producer copies for it; `parity`
+  /// is of its phase, `made` the inner loop.
+  void readAround(Value parity, scf::ForOp made) {
+    builder.setInsertionPoint(around.front().load);
+    ringAround->stage = constant(builder.getI32Type(), 0);
+    ringAround->parity = parity;
+    awaitBytes(*ringAround);
+    for (const AsyncLoad &ahead : around) {
+      LoadOp load = ahead.load;
+      auto toBuffer = cast<ToBufferOp>(*load->user_begin());
+      builder.setInsertionPoint(toBuffer);
+      toBuffer.replaceAllUsesWith(stageOf(toBuffer, ahead.buffer, ringAround->stage));
+      toBuffer.erase();
+      load.erase();
+    }
+    builder.setInsertionPointAfter(made);
+    sayOver(ringAround->over, ringAround->stage, Value());
   }
 
   void awaitBytes(const Ring &ring) {
     MBarrierWaitOp::create(builder, loop.getLoc(), ring.full, ring.stage, ring.parity,
                            /*of_copies=*/false);
   }
-  /// Where there are two rings, the wait behind which what is of the second one has been read; null
-  /// where there is none before the round ends.
-  Operation *lastEarlyWait() {
-    Operation *last = nullptr;
-    for (auto product : loop.getOps<DotAsyncOp>()) {
-      if (product == delayed->start)
-        continue;
-      if (!product->hasOneUse() || !isa<DotWaitOp>(*product->user_begin()))
-        return nullptr;
-      Operation *wait = *product->user_begin();
-      if (wait->getBlock() != loop.getBody())
-        return nullptr;
-      last = !last || last->isBeforeInBlock(wait) ? wait : last;
-    }
-    return last && last->isBeforeInBlock(delayed->start) ? last : nullptr;
-  }
-
   Value isLastStage(Value stage, int64_t count) {
     return arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::eq, stage,
                                  constant(builder.getI32Type(), count - 1));
@@ -384,6 +409,8 @@ private:
       allocateBuffer(ahead, stagesOf(ahead));
       ahead.buffer.getDefiningOp<BufferAllocOp>().setOfBlock(turns.has_value());
     }
+    for (AsyncLoad &ahead : around)
+      allocateBuffer(ahead, /*stages=*/1);
     if (nest)
       builder.setInsertionPoint(outer);
     if (producer) {
@@ -438,16 +465,19 @@ private:
         builder.setInsertionPointAfter(second);
         carried.assign(second.getResults().begin(), second.getResults().end());
         carried.push_back(turns->firstParity(builder));
+      } else if (!around.empty()) {
+        carried.push_back(constant(i32, 0));
       }
       outer = carryMore(builder, outer, carried);
       nest.emplace(outer, loop, slice);
       ValueRange arguments = ValueRange(outer.getRegionIterArgs()).drop_front(outerOwn);
       builder.setInsertionPoint(loop);
-      if (turns) {
-        turnParity = arguments.back();
-        turns->await(builder, turnParity);
+      if (turns || !around.empty()) {
+        outerParity = arguments.back();
         arguments = arguments.drop_back();
       }
+      if (turns)
+        turns->await(builder, outerParity);
       running.assign(arguments.begin(), arguments.begin() + running.size());
       if (!producer) {
         position.setOfInner(arguments.take_front(aheadCount));
@@ -607,10 +637,10 @@ private:
       // Under the last product, whose wait follows.
       if (!producer)
         llvm::append_range(carried, behind(crossing).all());
-      if (turns) {
+      if (turns)
         carried = behindOtherTeam(carried, position, crossing);
-        carried.push_back(arith::XOrIOp::create(builder, place, turnParity, constant(i32, 1)));
-      }
+      if (outerParity)
+        carried.push_back(arith::XOrIOp::create(builder, place, outerParity, constant(i32, 1)));
       Operation *end = outer.getBody()->getTerminator();
       end->insertOperands(end->getNumOperands(), carried);
     }
@@ -633,6 +663,8 @@ private:
       if (over)
         MBarrierEndOp::create(builder, place, over);
     }
+    if (outerParity && !turns)
+      readAround(outerParity, made);
     loop.replaceAllUsesWith(results);
     loop.erase();
     // What the round's own addresses were made of is not to be loaded again for nothing.
@@ -681,7 +713,8 @@ private:
   Value full; // memory barriers of the stages that the engine fills; null: it fills none
   bool isBeforeTurns = true; // what is emitted now
   Value areApart;            // arrays that are read and written; null: they are known to be
-  Value turnParity;          // of the phase that the next turn waits for
+  Value outerParity; // of the phase that a round of the loop around waits for; null: for none
+  std::optional<Ring> ringAround; // of the loads of the loop around
 };
 
 struct PipelineLoops : GpuPass<PipelineLoops> {
@@ -746,39 +779,6 @@ void PipelineLoops::runOnOperation() {
 }
 
 } // namespace
-
-/// What is decided of a loop is asked without anything being changed.
-template <class Ask>
-static bool ask(scf::ForOp loop, const GpuPipelineOptions &options, Ask ask) {
-  const int64_t stages = stagesOf(loop, options.stageCount);
-  auto function = loop->getParentOfType<func::FuncOp>();
-  if (stages < 2 || !function)
-    return false;
-  const IndexAnalysis analysis(function);
-  PointerProvenance provenance(function);
-  const LoopWrites allWrites(function, provenance, options.argumentsOverlap),
-      writes(loop, provenance, options.argumentsOverlap);
-  GpuAssumptions dropped;
-  return ask(stages, analysis, writes, allWrites, dropped);
-}
-
-bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
-  return ask(loop, options,
-             [&](int64_t, const IndexAnalysis &analysis, const LoopWrites &writes,
-                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
-               return AheadLoads(loop, options.shape, analysis, writes, allWrites, dropped)
-                   .areAllByEngine();
-             });
-}
-
-bool isFedAcrossRoundsByProducer(scf::ForOp loop, const GpuPipelineOptions &options) {
-  return ask(loop, options,
-             [&](int64_t stages, const IndexAnalysis &analysis, const LoopWrites &writes,
-                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
-               StagePlan plan(loop, options.shape, stages, analysis, writes, allWrites, dropped);
-               return plan.decide() && plan.nest && plan.producer;
-             });
-}
 
 int64_t stagesOf(scf::ForOp loop, int64_t otherwise) {
   auto wished = loop->getAttrOfType<IntegerAttr>(kStagesAttr);

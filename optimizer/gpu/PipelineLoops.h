@@ -76,12 +76,6 @@ namespace sectile::optimizer {
 /// (tl.range(..., num_stages=4)), or `otherwise`, what it was launched with.
 int64_t stagesOf(mlir::scf::ForOp loop, int64_t otherwise);
 
-/// Whether the copy engine brings all tiles that the loop loads, stages ahead.
-bool isFedByEngine(mlir::scf::ForOp loop, const GpuPipelineOptions &options);
-/// Whether a producer would start the copies of the loop, on into the next round of the one around
-/// it (StagePlan.h).
-bool isFedAcrossRoundsByProducer(mlir::scf::ForOp loop, const GpuPipelineOptions &options);
-
 /// --pipeline-loops=warps=4,lanes=32,async=false,maps=0,bytes=16,registers=65536,each=255,
 /// shared=49152,matrix=false,stages=3,overlap=false: takes a kernel that is laid out, with its
 /// products started. Loops where nothing qualifies stay as they are. The pass assumes that

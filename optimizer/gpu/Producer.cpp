@@ -21,6 +21,7 @@ static SmallVector<Value> boundsOf(scf::ForOp loop) {
 SmallVector<Value> Producer::outside() const {
   scf::ForOp outer = this->outer;
   SmallVector<Value> values = boundsOf(outer ? outer : loop), ofInner = slice.initial();
+  llvm::append_range(values, ofAround);
   llvm::append_range(ofInner, slice.outside());
   llvm::append_range(ofInner, boundsOf(loop));
   if (outerSlice) {
@@ -57,6 +58,20 @@ std::string Producer::find() {
   if (!llvm::all_of(outside(), [&](Value value) { return mayRepeat(value); }))
     return "its addresses depend on more than arithmetic: on what the program loads, say";
   return {};
+}
+
+bool Producer::addAround(ArrayRef<Value> values) {
+  const LoopSlice sliceBefore = *outerSlice;
+  const SmallVector<Value> before = ofAround;
+  SmallVector<Value> made;
+  for (Value value : values)
+    (outer.isDefinedOutsideOfLoop(value) ? ofAround : made).push_back(value);
+  if (outerSlice->add(made) &&
+      llvm::all_of(outside(), [&](Value value) { return mayRepeat(value); }))
+    return true;
+  outerSlice.emplace(sliceBefore);
+  ofAround = before;
+  return false;
 }
 
 bool Producer::mayRepeat(Value value) const {
@@ -114,8 +129,8 @@ SmallVector<Value> Producer::makeRounds(OpBuilder &builder, IRMapping values, Va
   return SmallVector<Value>(made.getResults().drop_front(ownCount));
 }
 
-void Producer::make(OpBuilder &builder, llvm::function_ref<SmallVector<Value>()> begin,
-                    Round round) {
+void Producer::make(OpBuilder &builder, llvm::function_ref<SmallVector<Value>()> begin, Round round,
+                    AroundRound aroundRound) {
   auto producer = ProducerOp::create(builder, loop.getLoc());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&producer.getBody());
@@ -130,12 +145,19 @@ void Producer::make(OpBuilder &builder, llvm::function_ref<SmallVector<Value>()>
   SmallVector<Value> initial = lookupAll(values, outerSlice->initial());
   const size_t ownCount = initial.size();
   llvm::append_range(initial, state);
+  Value one = arith::ConstantOp::create(builder, outer.getLoc(), builder.getI32IntegerAttr(1));
+  initial.push_back(
+      arith::ConstantOp::create(builder, outer.getLoc(), builder.getI32IntegerAttr(0)));
   scf::ForOp made = loopLike(builder, outer, values, initial);
   ValueRange carried = made.getRegionIterArgs();
+  Value parity = carried.back();
   IRMapping there =
       outerSlice->clone(builder, made.getInductionVar(), carried.take_front(ownCount), values);
+  aroundRound(there, parity);
   SmallVector<Value> yielded = outerSlice->next(there);
-  llvm::append_range(yielded, makeRounds(builder, there, carried.drop_front(ownCount), round));
+  llvm::append_range(yielded,
+                     makeRounds(builder, there, carried.drop_front(ownCount).drop_back(), round));
+  yielded.push_back(arith::XOrIOp::create(builder, outer.getLoc(), parity, one));
   scf::YieldOp::create(builder, outer.getLoc(), yielded);
 }
 

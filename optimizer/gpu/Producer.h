@@ -33,10 +33,15 @@ public:
   /// one.
   using Round = llvm::function_ref<llvm::SmallVector<mlir::Value>(const mlir::IRMapping &there,
                                                                   mlir::ValueRange state)>;
+  /// Computes these numbers of the loop around, too, in each of its rounds. False where it cannot.
+  bool addAround(llvm::ArrayRef<mlir::Value> values);
+  /// Emits what a round of the loop around begins with, which `there` has the slice of; `parity` is
+  /// 0 in the first, 1 in the second, and so on.
+  using AroundRound = llvm::function_ref<void(const mlir::IRMapping &there, mlir::Value parity)>;
   /// Makes the operation, in front of the outermost of the loops, where the builder stands; it is
   /// behind it then. `begin` emits the first round's state.
   void make(mlir::OpBuilder &builder, llvm::function_ref<llvm::SmallVector<mlir::Value>()> begin,
-            Round round);
+            Round round, AroundRound aroundRound);
 
 private:
   std::string find();
@@ -53,6 +58,7 @@ private:
   mlir::scf::ForOp outer, loop;
   LoopSlice &slice;
   std::optional<LoopSlice> outerSlice;
+  llvm::SmallVector<mlir::Value> ofAround; // from outside of both loops
   std::string reason;
 };
 

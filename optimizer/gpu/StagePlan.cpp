@@ -1,6 +1,7 @@
 #include "optimizer/gpu/StagePlan.h"
 
 #include "optimizer/gpu/OrderProducts.h"
+#include "optimizer/gpu/PipelineLoops.h"
 #include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
@@ -211,9 +212,38 @@ void StagePlan::leaveToProducer() {
   producer.emplace(nest ? outer : scf::ForOp(), loop, slice);
   if (!producer->isComplete())
     return refuse(producer->whyNot());
+  takeLoadsAround();
   addRemark(assumed.remarks, loop.getLoc(), "producer",
             "a thread beside the program starts its copies, in a group of warps of its own",
             {{"warps", kProducerWarps}, {"words", most}});
+}
+
+/// Whether nothing outside of the loop reads the buffer.
+static bool isReadWithin(Value buffer, scf::ForOp loop) {
+  return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+    return loop->isAncestor(user) ||
+           (isa<ToBufferOp, BufferViewOp>(user) && isReadWithin(user->getResult(0), loop));
+  });
+}
+
+void StagePlan::takeLoadsAround() {
+  if (!nest || turns)
+    return;
+  for (auto load : outer.getOps<LoadOp>()) {
+    std::optional<AsyncLoad> ahead = chosen.asLoadAround(load, int64_t(around.size()));
+    if (!ahead || !load->isBeforeInBlock(loop) || !isReadWithin(load, loop) ||
+        !producer->addAround(SmallVector<Value>(ahead->block->at.getOffsets())))
+      continue;
+    around.push_back(*ahead);
+    addRemark(assumed.remarks, load.getLoc(), "pipelined",
+              "by the copy engine, while the round before of the loop around ends",
+              {{"iterations_ahead", 1},
+               {"stages", 1},
+               {"through_shared_memory", 1},
+               {"stage_bytes", bufferOf(*ahead, 1).getStageBytes()},
+               {"by_copy_engine", 1},
+               {"across_rounds", 1}});
+  }
 }
 
 bool StagePlan::areReadElsewhere() {
@@ -245,6 +275,21 @@ bool StagePlan::countsRounds() {
       first && shape.bufferInstruction ? shape.bufferInstruction(first.getInstruction()) : nullptr;
   return instruction && instruction->warpCount() < shape.warpCount && !meetsTwice &&
          !areReadElsewhere();
+}
+
+Operation *StagePlan::lastEarlyWait() {
+  Operation *last = nullptr;
+  for (auto product : loop.getOps<DotAsyncOp>()) {
+    if (product == delayed->start)
+      continue;
+    if (!product->hasOneUse() || !isa<DotWaitOp>(*product->user_begin()))
+      return nullptr;
+    Operation *wait = *product->user_begin();
+    if (wait->getBlock() != loop.getBody())
+      return nullptr;
+    last = !last || last->isBeforeInBlock(wait) ? wait : last;
+  }
+  return last && last->isBeforeInBlock(delayed->start) ? last : nullptr;
 }
 
 int64_t StagePlan::programsWith(int64_t stages) {
@@ -359,6 +404,41 @@ void StagePlan::notePipelined(const AsyncLoad &ahead) {
              {"stage_bytes", bytes},
              {"by_copy_engine", ahead.block ? 1 : 0},
              {"across_rounds", nest ? 1 : 0}});
+}
+
+//===-- What others ask ---------------------------------------------------------------------===//
+
+/// What is decided of a loop is asked without anything being changed.
+template <class Ask>
+static bool ask(scf::ForOp loop, const GpuPipelineOptions &options, Ask ask) {
+  const int64_t stages = stagesOf(loop, options.stageCount);
+  auto function = loop->getParentOfType<func::FuncOp>();
+  if (stages < 2 || !function)
+    return false;
+  const IndexAnalysis analysis(function);
+  PointerProvenance provenance(function);
+  const LoopWrites allWrites(function, provenance, options.argumentsOverlap),
+      writes(loop, provenance, options.argumentsOverlap);
+  GpuAssumptions dropped;
+  return ask(stages, analysis, writes, allWrites, dropped);
+}
+
+bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
+  return ask(loop, options,
+             [&](int64_t, const IndexAnalysis &analysis, const LoopWrites &writes,
+                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
+               return AheadLoads(loop, options.shape, analysis, writes, allWrites, dropped)
+                   .areAllByEngine();
+             });
+}
+
+bool isFedAcrossRoundsByProducer(scf::ForOp loop, const GpuPipelineOptions &options) {
+  return ask(loop, options,
+             [&](int64_t stages, const IndexAnalysis &analysis, const LoopWrites &writes,
+                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
+               StagePlan plan(loop, options.shape, stages, analysis, writes, allWrites, dropped);
+               return plan.decide() && plan.nest && plan.producer;
+             });
 }
 
 } // namespace sectile::optimizer

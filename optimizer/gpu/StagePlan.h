@@ -47,6 +47,9 @@ public:
   /// that all multiply together meet anyway, and a barrier is cheaper (1024 cubed on an H200,
   /// 64x128x64: 1.01 of cuBLAS, 0.94 so).
   bool countsRounds();
+  /// Where a product is delayed, the wait behind which what only the others read has been read;
+  /// null where there is none before the round ends.
+  mlir::Operation *lastEarlyWait();
   /// Whether the stages of a load are free a round before those that a delayed product reads, so
   /// that one fewer suffices.
   bool isFreedEarly(const AsyncLoad &ahead) const;
@@ -79,6 +82,9 @@ public:
   std::optional<ArraysApart> apart;
   std::optional<TeamTurns> turns;   // if two programs share the block
   std::optional<Producer> producer; // if a thread beside the program starts the copies
+  /// Loads of the loop around that a producer copies, too, each into a stage of its own, which the
+  /// next round of that loop has when the inner one is through.
+  llvm::SmallVector<AsyncLoad, 1> around;
 
 private:
   /// Takes the round in which a copy's address is loaded for one of the stages that were asked for,
@@ -110,6 +116,8 @@ private:
   bool isRoomForTeams(int64_t stages);
   /// Decides whether a thread beside the program starts the copies (Producer.h).
   void leaveToProducer();
+  /// Lets the producer copy what products read of a tile that is loaded once for all rounds.
+  void takeLoadsAround();
   /// Whether anything but products reads the stages.
   bool areReadElsewhere();
   /// Whether a product's operand is what this loop copies ahead, or lies still.
@@ -141,5 +149,11 @@ private:
   bool isRoomFor(int64_t stages) { return isRoomFor(stages, 2 * stages); }
   void notePipelined(const AsyncLoad &ahead);
 };
+
+/// Whether the copy engine brings all tiles that the loop loads, stages ahead.
+bool isFedByEngine(mlir::scf::ForOp loop, const GpuPipelineOptions &options);
+/// Whether a producer would start the copies of the loop, on into the next round of the one around
+/// it (StagePlan.h).
+bool isFedAcrossRoundsByProducer(mlir::scf::ForOp loop, const GpuPipelineOptions &options);
 
 } // namespace sectile::optimizer

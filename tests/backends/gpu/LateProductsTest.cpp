@@ -17,8 +17,9 @@ constexpr int64_t kChainRows = 128;
 /// acc = acc * 0.5 + f16(x y') z, for `rounds` tiles y and z that follow each other, which the copy
 /// engine brings; the second product of a round may run under the next one. Where `isNested`, that
 /// as often as a loop around says, each time of the next rounds; the results are added up. Where it
-/// is `ofPrograms`, each program has an x and a result of its own.
-std::string chainedLoopText(bool isNested = false, bool ofPrograms = false) {
+/// is `ofPrograms`, each program has an x and a result of its own, and the copy engine may bring x
+/// where `isBlock`.
+std::string chainedLoopText(bool isNested = false, bool ofPrograms = false, bool isBlock = false) {
   const std::string n = std::to_string(kChain), rows = std::to_string(kChainRows);
   std::string half = tileType({kChain, kChain}, "f16"),
               tall = tileType({kChainRows, kChain}, "f16"),
@@ -48,7 +49,11 @@ std::string chainedLoopText(bool isNested = false, bool ofPrograms = false) {
                             "%own_a = tile.ptr_add %a, %skipped : !tile.ptr<f16>, i32\n"
                             "%own_out = tile.ptr_add %out, %skipped : !tile.ptr<f32>, i32\n"
                       : "") +
-          loadTile("x", ofPrograms ? "own_a" : "a", {kChainRows, kChain}, "f16") +
+          (isBlock ? "%tall = arith.constant " + rows +
+                         " : i32\n%skip = arith.muli %program, %tall : i32\n"
+                         "%own = arith.extsi %skip : i32 to i64\n%x = " +
+                         block("a", "own", tall)
+                   : loadTile("x", ofPrograms ? "own_a" : "a", {kChainRows, kChain}, "f16")) +
           (isNested
                ? "%p, %behind = scf.for %turn = %zero to %times step %one iter_args(%all = %none, "
                  "%begin = %zero) -> (" +
@@ -177,16 +182,19 @@ TEST(GpuLateProducts, a_producer_goes_through_the_loop_around) {
 
 /// The producer copies what the next program begins with while this one ends.
 TEST(GpuLateProducts, a_producer_goes_through_the_programs_of_a_block) {
-  for (unsigned stages : {4, 5})
+  for (bool isBlock : {false, true})
     for (int32_t workers : {1, 2}) {
+      const unsigned stages = 3 + unsigned(workers);
       SimulatedOptions options = producerOptions(stages, uint64_t(workers));
       options.workers = workers;
       options.maxSharedBytes += 32 << 10; // for what is stored beside the stages
-      const std::string text = chainedLoopText(/*isNested=*/false, /*ofPrograms=*/true);
+      const std::string text = chainedLoopText(/*isNested=*/false, /*ofPrograms=*/true, isBlock);
       SimulatedKernel kernel(text, options);
       ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
       EXPECT_NE(kernel.tileText.find("tile.producer"), std::string::npos) << kernel.tileText;
       EXPECT_NE(kernel.tileText.find("tile.num_workers"), std::string::npos) << kernel.tileText;
+      const llvm::StringRef ofLoop = llvm::StringRef(kernel.tileText).split("tile.producer").second;
+      EXPECT_EQ(ofLoop.count("tile.tensor_copy"), isBlock ? 3u : 2u);
       for (auto [rounds, programs] : {std::pair(1, 1), {1, 5}, {2, 3}, {3, 4}, {7, 2}, {0, 3}})
         EXPECT_EQ(outcomeOfChain(kernel, rounds, 0, programs), "")
             << stages << " stages, " << rounds << " rounds, " << programs << " programs";
@@ -298,6 +306,37 @@ TEST(GpuLateProducts, what_a_producer_needs_is_not_left_out) {
   moved = text;
   moved.erase(begin, size).insert(lineAt(wait).first, text.substr(begin, size));
   EXPECT_NE(outcomeOf(moved), "");
+}
+
+/// The producer waits until the products of a program are through with its x, these wait for the
+/// bytes, and say when they have been read.
+TEST(GpuLateProducts, what_is_copied_once_for_a_program_is_waited_for) {
+  SimulatedOptions options = producerOptions(4);
+  options.workers = 1;
+  options.maxSharedBytes += 32 << 10;
+  const std::string text = SimulatedKernel(chainedLoopText(false, true, true), options).tileText;
+  auto outcomeOf = [&](const std::string &changed) {
+    std::string result;
+    for (options.seed = 1; options.seed <= 8 && result.empty(); ++options.seed) {
+      SimulatedKernel kernel(changed, options);
+      EXPECT_TRUE(kernel.compiled()) << kernel.diagnostics();
+      result = kernel.compiled() ? outcomeOfChain(kernel, 3, 0, 3) : "not compiled";
+    }
+    return result;
+  };
+  EXPECT_EQ(outcomeOf(text), "");
+  int tried = 0;
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).split(lines, '\n');
+  for (llvm::StringRef line : lines)
+    if ((line.contains("tile.mbarrier_wait") || line.contains("tile.mbarrier_arrive")) &&
+        line.ends_with(" : <1>")) {
+      std::string changed = text;
+      changed.erase(size_t(line.data() - text.data()), line.size());
+      EXPECT_NE(outcomeOf(changed), "") << line.str();
+      ++tried;
+    }
+  EXPECT_EQ(tried, 3);
 }
 
 } // namespace

@@ -624,6 +624,13 @@ class Products:
         hidden = masked or (of_blocks and total % n != 0) or roll() < 0.2
         keys, values = self.fresh(), self.fresh()
         lines = [f"{q} = tl.load({x} + {choose(['', 'pid * 512 + '])}({grid(m)}))"]
+        if self.for_engines and roll() < 0.7:
+            queries = self.fresh()
+            rows = 512 // d  # from program to program
+            lines = [
+                f"{queries} = tl.make_tensor_descriptor({x}, ({m + 6 * rows}, {d}), ({d}, 1), ({m}, {d}))",
+                f"{q} = {queries}.load([pid * {rows}, 0])",
+            ]
         if of_blocks:  # rows behind the last one are zeros
             lines += [
                 f"{name} = tl.make_tensor_descriptor({x}, ({rows}, {d}), ({d}, 1), ({n}, {d}))"
