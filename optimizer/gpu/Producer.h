@@ -11,7 +11,14 @@
 //   for i: wait for full[s]; products ...; arrive at over[s]
 //
 // What the producer computes it computes for itself: numbers that follow from arguments and from
-// what program this is. Around the loop there may be one more.
+// what program this is. Around the loop there may be one more, in each of whose rounds a producer
+// may also copy what products of all inner rounds read (attention's queries):
+//
+//   for p: wait for over_q; expect full_q; tensor_copy ... full_q     // beside
+//     for i: ...
+//   for p: wait for full_q; for i: ...; arrive at over_q; store ...
+//
+// Where two programs take turns (TeamTurns.h) it copies for both, in the order of their turns.
 #pragma once
 
 #include "optimizer/gpu/LoopSlice.h"

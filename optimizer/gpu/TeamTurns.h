@@ -20,7 +20,8 @@
 // Rounds are counted through the programs of both teams: the team whose turn it is copies what the
 // other one multiplies first, and each passes over the rounds of the other (NestSlice::skipRound).
 // That the product of the round before is done, only the team knows that has started it; for the
-// first round of a program that is the other one.
+// first round of a program that is the other one. Where a producer can (Producer.h), it starts the
+// copies in place of the teams, and waits for the same.
 #pragma once
 
 #include "lang/tile/TileDialect.h"
