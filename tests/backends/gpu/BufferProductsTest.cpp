@@ -125,12 +125,12 @@ std::string outcome(SimulatedKernel &kernel, const Case &one, int32_t steps) {
 }
 
 TEST(GpuBufferProducts, every_way_an_operand_can_lie) {
-  for (Case one : {Case{64, 64, 32}, Case{128, 64, 64, false, true}, Case{64, 128, 32, true, false},
-                   Case{128, 32, 16, true, true}, Case{64, 16, 128, false, true},
-                   Case{128, 256, 32, false, false, 8}, Case{64, 64, 64, false, true, 8},
-                   Case{256, 32, 32, true, false, 8}, Case{64, 48, 32}, Case{128, 192, 64},
-                   Case{64, 96, 96, true, true}, Case{192, 80, 48, true, false},
-                   Case{192, 160, 32, false, true, 8}}) {
+  for (const Case &one : {Case{64, 64, 32}, Case{128, 64, 64, false, true},
+                          Case{64, 128, 32, true, false}, Case{128, 32, 16, true, true},
+                          Case{64, 16, 128, false, true}, Case{128, 256, 32, false, false, 8},
+                          Case{64, 64, 64, false, true, 8}, Case{256, 32, 32, true, false, 8},
+                          Case{64, 48, 32}, Case{128, 192, 64}, Case{64, 96, 96, true, true},
+                          Case{192, 80, 48, true, false}, Case{192, 160, 32, false, true, 8}}) {
     SCOPED_TRACE(::testing::PrintToString(one));
     SimulatedKernel kernel = compiled(loopText(one), one);
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
@@ -536,7 +536,7 @@ TEST(GpuBufferProducts, products_with_too_many_sums_are_of_one_warp) {
 
 TEST(GpuBufferProducts, products_that_cannot_be_of_buffers_are_of_one_warp) {
   // Too few rows for four warps; no multiple of sixteen columns; two warps.
-  for (Case one : {Case{32, 64, 32}, Case{64, 40, 32}, Case{64, 64, 32, false, false, 2}}) {
+  for (const Case &one : {Case{32, 64, 32}, Case{64, 40, 32}, Case{64, 64, 32, false, false, 2}}) {
     SCOPED_TRACE(::testing::PrintToString(one));
     SimulatedKernel kernel = compiled(loopText(one), one);
     ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();

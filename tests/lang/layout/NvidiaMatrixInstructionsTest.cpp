@@ -333,7 +333,7 @@ TEST(Wgmma, columns_that_are_no_power_of_two_have_one_group) {
   const MatrixInstruction &wide = wgmmaNamed("wgmma.m64n192k16.f32.f16.f16"),
                           &narrow = wgmmaNamed("wgmma.m64n64k16.f32.f16.f16");
   EXPECT_EQ(wide.accRepeats, 3);
-  for (Extents shape : {Extents{64, 192}, {128, 192}, {128, 384}}) {
+  for (const Extents &shape : {Extents{64, 192}, {128, 192}, {128, 384}}) {
     EXPECT_TRUE(canBeSpread(wide, shape, {1, 1}));
     EXPECT_FALSE(canBeSpread(wide, shape, {1, 2}));
     const TileLayout one = accumulatorOf(wide, shape, {1, 1});
