@@ -5,6 +5,7 @@
     python tests/python/differential/fuzz_gpu.py --device simulated                # its code on the CPU
     ... --device hip:gfx942                  # AMD's code objects, in an interpreter
     ... --device archive                     # what an archive has, on the CPU
+    ... --device simulated --chip sm_90a     # Hopper's: group products, copy engine, producers (no other is)
     ... --device simulated --chip gfx942     # 64 lanes (gfx1100: 32) and AMD's matrix instructions
     python tests/python/differential/fuzz_gpu.py --only 1234                       # one, with its source
     ... --profile matmul                     # of one kind only: other kernels, by numbers of their own
@@ -255,7 +256,9 @@ def main():
         type=int,
         help="bytes of shared memory of that chip: few leave room for one program",
     )
-    parser.add_argument("--chip", help="a chip of AMD's that --device simulated is like")
+    parser.add_argument(
+        "--chip", help="sm_90a, or a chip of AMD's, that --device simulated is like"
+    )
     parser.add_argument("--profile", help="kernels of this kind only (random_statements.py)")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes")
     parser.add_argument("--only", type=int, help="run this case and print its kernel")
