@@ -20,7 +20,7 @@ from fuzz_case import (
 )
 from fuzz_gpu import check
 from launch_on_device import why_not
-from random_kernels import HEADER, Case, make_case, reference
+from random_kernels import HEADER, Builder, Case, make_case, reference
 from shrink import shrink
 
 import sectile as st
@@ -84,6 +84,22 @@ def test_on_the_simulated_gpu(group, tmp_path):
     if not Simulator.path().exists():
         pytest.skip(f"{Simulator.path()} is not built")
     expect_right(range(group * CASES, (group + 1) * CASES), "simulated", tmp_path)
+
+
+# With little shared memory one program has the multiprocessor, and a producer.
+@pytest.mark.host
+@pytest.mark.parametrize(
+    "profile, shared",
+    [("lone_product", 232448), ("matmul_of_blocks", 232448), ("lone_attention", 82000)],
+)
+def test_on_a_simulated_hopper(profile, shared, monkeypatch, tmp_path):
+    if not Simulator.path().exists():
+        pytest.skip(f"{Simulator.path()} is not built")
+    simulator = Simulator()
+    simulator.options = ["--chip", "sm_90a", "--shared", str(shared)]
+    monkeypatch.setattr(fuzz_case, "simulate", simulator)
+    monkeypatch.setattr(Builder, "only_profile", profile)
+    expect_right(range(CASES), "simulated", tmp_path)
 
 
 @pytest.mark.host
