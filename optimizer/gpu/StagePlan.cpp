@@ -218,11 +218,13 @@ void StagePlan::leaveToProducer() {
             {{"warps", kProducerWarps}, {"words", most}});
 }
 
-/// Whether nothing outside of the loop reads the buffer.
-static bool isReadWithin(Value buffer, scf::ForOp loop) {
+/// Whether nothing reads the buffer but products of the loop, and not the late one, which may still
+/// be under way behind it.
+static bool isReadWithin(Value buffer, scf::ForOp loop, Operation *late) {
   return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
-    return loop->isAncestor(user) ||
-           (isa<ToBufferOp, BufferViewOp>(user) && isReadWithin(user->getResult(0), loop));
+    if (isa<ToBufferOp, BufferViewOp>(user))
+      return isReadWithin(user->getResult(0), loop, late);
+    return loop->isAncestor(user) && user != late;
   });
 }
 
@@ -231,7 +233,7 @@ void StagePlan::takeLoadsAround() {
     return;
   for (auto load : outer.getOps<LoadOp>()) {
     std::optional<AsyncLoad> ahead = chosen.asLoadAround(load, int64_t(around.size()));
-    if (!ahead || !load->isBeforeInBlock(loop) || !isReadWithin(load, loop) ||
+    if (!ahead || !load->isBeforeInBlock(loop) || !isReadWithin(load, loop, delayed->start) ||
         !producer->addAround(SmallVector<Value>(ahead->block->at.getOffsets())))
       continue;
     around.push_back(*ahead);

@@ -70,6 +70,27 @@ def test_a_thread_beside_the_program_starts_copies(kernel):
     assert compiled.n_spills in (0, None)
 
 
+@st.jit
+def _weighted_queries(q, k, out, length, LATE: tl.constexpr):
+    rows = tl.program_id(0) * 128
+    queries = q.load([rows, 0])
+    mixed = tl.zeros((128, 128), tl.float32)
+    for start in range(0, length, 128):
+        keys = k.load([start, 0])
+        weights = tl.exp2(tl.dot(queries, keys.T) * 0.01)
+        mixed = tl.dot(weights.to(tl.float16), queries if LATE else keys, mixed)
+    out.store([rows, 0], mixed.to(tl.float16))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_what_a_late_product_reads_is_not_given_back_behind_the_loop(late):
+    block = "tensordesc<fp16[128, 128]>(i32:16, i32:16) strides (i32:16, 1)"
+    signature = {"q": block, "k": block, "out": block, "length": "i32", "LATE": late}
+    compiled = st.compile(_weighted_queries, signature, target="cuda:90", num_warps=8, num_stages=2)
+    remarks = [remark["text"] for remark in compiled.remarks if remark["kind"] == "pipelined"]
+    assert any("round before of the loop around" in text for text in remarks) == (not late)
+
+
 def test_registers_that_a_user_bounds_are_not_shared_out():
     compiled = _compiled(_one_tile, maxnreg=240)
     assert "overlapped" in {remark["kind"] for remark in compiled.remarks}
