@@ -11,6 +11,9 @@ namespace sectile::optimizer {
 
 /// Stages with which copies still run two rounds ahead where one stage is a product's.
 static constexpr int64_t kStagesOfTwoAhead = 4;
+/// A stage that is read, that of the product before, and one that is filled: with fewer the thread
+/// that starts copies would wait for a round that waits for it.
+static constexpr int64_t kFewestStagesOfRing = 3;
 /// What is of the block comes first in shared memory, and the rest begins at a multiple of this.
 static constexpr int64_t kAlignment = 1024;
 
@@ -163,8 +166,10 @@ void StagePlan::takeTurns() {
           loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }) ||
       kTeams * shape.threadCount() * (words + kOtherWords) > shape.registerWords)
     return;
-  const auto least = std::max<int64_t>(
-      3, llvm::divideCeil(uint64_t(kLeastStagesOfTurns * shape.leastTurnWords), uint64_t(words)));
+  const auto least =
+      std::max(kFewestStagesOfRing,
+               int64_t(llvm::divideCeil(uint64_t(kLeastStagesOfTurns * shape.leastTurnWords),
+                                        uint64_t(words))));
   for (int64_t stages = kTeams * askedStages; stages >= least; --stages)
     if (isRoomForTeams(stages)) {
       stageCount = stages;
@@ -411,8 +416,8 @@ void StagePlan::notePipelined(const AsyncLoad &ahead) {
 //===-- What others ask ---------------------------------------------------------------------===//
 
 /// What is decided of a loop is asked without anything being changed.
-template <class Ask>
-static bool ask(scf::ForOp loop, const GpuPipelineOptions &options, Ask ask) {
+template <class Question>
+static bool askOf(scf::ForOp loop, const GpuPipelineOptions &options, Question question) {
   const int64_t stages = stagesOf(loop, options.stageCount);
   auto function = loop->getParentOfType<func::FuncOp>();
   if (stages < 2 || !function)
@@ -422,25 +427,25 @@ static bool ask(scf::ForOp loop, const GpuPipelineOptions &options, Ask ask) {
   const LoopWrites allWrites(function, provenance, options.argumentsOverlap),
       writes(loop, provenance, options.argumentsOverlap);
   GpuAssumptions dropped;
-  return ask(stages, analysis, writes, allWrites, dropped);
+  return question(stages, analysis, writes, allWrites, dropped);
 }
 
 bool isFedByEngine(scf::ForOp loop, const GpuPipelineOptions &options) {
-  return ask(loop, options,
-             [&](int64_t, const IndexAnalysis &analysis, const LoopWrites &writes,
-                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
-               return AheadLoads(loop, options.shape, analysis, writes, allWrites, dropped)
-                   .areAllByEngine();
-             });
+  return askOf(loop, options,
+               [&](int64_t, const IndexAnalysis &analysis, const LoopWrites &writes,
+                   const LoopWrites &allWrites, GpuAssumptions &dropped) {
+                 return AheadLoads(loop, options.shape, analysis, writes, allWrites, dropped)
+                     .areAllByEngine();
+               });
 }
 
 bool isFedAcrossRoundsByProducer(scf::ForOp loop, const GpuPipelineOptions &options) {
-  return ask(loop, options,
-             [&](int64_t stages, const IndexAnalysis &analysis, const LoopWrites &writes,
-                 const LoopWrites &allWrites, GpuAssumptions &dropped) {
-               StagePlan plan(loop, options.shape, stages, analysis, writes, allWrites, dropped);
-               return plan.decide() && plan.nest && plan.producer;
-             });
+  return askOf(loop, options,
+               [&](int64_t stages, const IndexAnalysis &analysis, const LoopWrites &writes,
+                   const LoopWrites &allWrites, GpuAssumptions &dropped) {
+                 StagePlan plan(loop, options.shape, stages, analysis, writes, allWrites, dropped);
+                 return plan.decide() && plan.nest && plan.producer;
+               });
 }
 
 } // namespace sectile::optimizer

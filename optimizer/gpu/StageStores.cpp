@@ -407,11 +407,12 @@ private:
   static std::optional<layout::TileLayout> halve(const layout::TileLayout &piece, EngineStore &one,
                                                  const ArrayBlock &block) {
     SmallVector<int, 2> axes{one.pieceAxis};
-    // Rows of a half whose length is no power of two would be cut into narrower panels.
-    if (one.pieces == 1 && llvm::isPowerOf2_64(piece.shape()[block.rowAxis]))
+    if (one.pieces == 1) {
       axes = {block.rowAxis, 1 - block.rowAxis};
-    else if (one.pieces == 1)
-      axes = {1 - block.rowAxis, block.rowAxis};
+      // Rows of a half whose length is no power of two would be cut into narrower panels.
+      if (!llvm::isPowerOf2_64(piece.shape()[block.rowAxis]))
+        std::swap(axes[0], axes[1]);
+    }
     for (int axis : axes)
       if (std::optional<layout::TileLayout> half = Halves(piece, axis).layout()) {
         one.pieceAxis = axis;

@@ -43,6 +43,11 @@ def numpy_dtype(name):
     return np.dtype(DTYPES[name][0])
 
 
+def remarks_of(kernel, kind):
+    """The compiled kernel's remarks of that kind."""
+    return [remark for remark in kernel.remarks if remark["kind"] == kind]
+
+
 def random(name, shape, seed=0, low=None, high=None):
     """Random numbers of that dtype: standard normal, or the whole range of an integer type."""
     rng = np.random.default_rng(seed)
