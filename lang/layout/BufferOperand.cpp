@@ -32,7 +32,7 @@ std::optional<BufferOperand> bufferOperandOf(const SharedLayout &shared, int dep
       const int64_t columns = shared.blockExtent(contiguous), rows = shared.blockExtent(rowAxis);
       BufferOperand operand{panel, rows * shared.repetitions()[rowAxis] * panel,
                             contiguous == depthAxis};
-      if (columns * bytes < panel || rows < 8)
+      if (columns * bytes < panel || rows < kSwizzledRows)
         continue;
       // Within a block both are linear: they are the same where they agree on all steps. Blocks are
       // whole groups of eight rows, and whole panels: the swizzle is that of the first in each.

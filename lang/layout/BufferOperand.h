@@ -16,6 +16,9 @@
 
 namespace sectile::layout {
 
+/// Rows of a panel in which pieces change places: the pattern is that of the next so many again.
+inline constexpr int64_t kSwizzledRows = 8;
+
 struct BufferOperand {
   int64_t panelBytes = 0;  // 128, 64 or 32: pieces change places within so many
   int64_t panelStride = 0; // bytes
@@ -25,10 +28,10 @@ struct BufferOperand {
 
   /// Returns the bytes from eight rows to the next eight: the instruction takes rows in such
   /// groups.
-  int64_t rowGroupStride() const { return 8 * panelBytes; }
+  int64_t rowGroupStride() const { return kSwizzledRows * panelBytes; }
   /// Returns what the first byte of the buffer, and of each of its stages, must be aligned to, as
   /// pieces change places by the address.
-  int64_t alignment() const { return 8 * panelBytes; }
+  int64_t alignment() const { return kSwizzledRows * panelBytes; }
   bool operator==(const BufferOperand &) const = default;
 };
 

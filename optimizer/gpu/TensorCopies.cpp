@@ -17,14 +17,12 @@ namespace {
 constexpr int64_t kAlignment = 16;
 /// The longest side of a box.
 constexpr int64_t kLongestSide = 256;
-/// Boxes are whole groups of so many rows, in which pieces change places.
-constexpr int64_t kRowsOfSwizzle = 8;
 
-/// Returns the most rows that boxes may have which fill so many.
+/// Returns the most rows that boxes may have which fill so many, in whole patterns of the swizzle.
 int64_t rowsOfBox(int64_t rows) {
   for (int64_t boxes = llvm::divideCeil(uint64_t(rows), uint64_t(kLongestSide)); boxes < rows;
        ++boxes)
-    if (rows % boxes == 0 && (boxes == 1 || rows / boxes % kRowsOfSwizzle == 0))
+    if (rows % boxes == 0 && (boxes == 1 || rows / boxes % layout::kSwizzledRows == 0))
       return rows / boxes;
   return rows;
 }
