@@ -27,6 +27,22 @@ mlir::scf::ForOp rebuildLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
 /// The same loop, its body and results in place of the old one's, which carries `more` behind what
 /// it carried. The terminator wants as many operands more.
 mlir::scf::ForOp carryMore(mlir::OpBuilder &builder, mlir::scf::ForOp loop, mlir::ValueRange more);
+/// Lets all loops and branches around a loop carry more, from in front of the outermost one to that
+/// loop and from behind it on.
+class CarriedThrough {
+public:
+  /// The values that the outermost one is to begin with; `loop` itself stays as it is.
+  CarriedThrough(mlir::OpBuilder &builder, mlir::scf::ForOp loop, mlir::ValueRange initial);
+  /// Returns what they are in front of the loop.
+  mlir::ValueRange entering() const { return values; }
+  /// Says what they are behind the loop.
+  void leave(llvm::ArrayRef<mlir::Value> leaving);
+
+private:
+  llvm::SmallVector<mlir::Operation *, 2> around; // from the outermost on
+  llvm::SmallVector<mlir::Value> values;
+  mlir::Block *innermost;
+};
 /// A loop through other numbers.
 mlir::scf::ForOp rebuildLoop(mlir::OpBuilder &builder, mlir::scf::ForOp loop,
                              const LoopBounds &bounds, mlir::ValueRange initial);

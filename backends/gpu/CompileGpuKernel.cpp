@@ -36,13 +36,14 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   if (const TensorCopies *copies = target.tensorCopies()) {
     shape.mostTensorMaps = int64_t(backends::kMostTensorMaps);
     shape.editsTensorMaps = copies->editsMaps();
-    auto sharesOf = [&target, copies, threads = shape.threadCount()](int64_t programs) {
+    auto sharesOf = [&target, copies, threads = shape.threadCount()](int64_t programs,
+                                                                     bool editMaps) {
       return copies->shareRegisters(target.registerWords, programs * threads,
-                                    tile::kProducerWarps * target.laneCount);
+                                    tile::kProducerWarps * target.laneCount, editMaps);
     };
-    if (sharesOf(1).isPossible())
-      shape.wordsBesideProducer = [=, &target](int64_t programs) -> int64_t {
-        const RegisterShares shares = sharesOf(programs);
+    if (sharesOf(1, false).isPossible())
+      shape.wordsBesideProducer = [=, &target](int64_t programs, bool editsMaps) -> int64_t {
+        const RegisterShares shares = sharesOf(programs, editsMaps);
         return !shares.isPossible() ? 0 : shares.ofProgram ? shares.ofProgram : target.threadWords;
       };
   }

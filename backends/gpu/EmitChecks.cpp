@@ -53,7 +53,7 @@ llvm::Value *GpuEmitter::isOneLane() {
 
 llvm::Value *GpuEmitter::isFirstThread() {
   if (isInProducer)
-    return builder.getTrue();
+    return isProducerWarp ? isOneLane() : builder.getTrue();
   if (teams == 1)
     return builder.CreateICmpEQ(threadIndex(), builder.getInt32(0));
   return builder.CreateAnd(isOneLane(),

@@ -74,6 +74,8 @@ LogicalResult GpuEmitter::describeMap(TensorMapOp op) {
 }
 
 CopyingWarp GpuEmitter::copyingWarp() {
+  if (isInProducer)
+    return {builder.getTrue(), isFirstThread(), laneIndex()};
   return {builder.CreateICmpEQ(uniformWarpIndex(), builder.getInt32(0)), isFirstThread(),
           laneIndex()};
 }
@@ -137,13 +139,26 @@ GpuEmitter::forEachBox(Op op,
   return success(!hasFailed);
 }
 
+/// Whether the region does what takes a whole warp.
+static bool isOfWarp(ProducerOp producer) {
+  return producer.getBody().walk([](EditedMapOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+unsigned GpuEmitter::mapsOfPlace() {
+  int64_t most = 0;
+  function.walk([&](MapMemoryOp memory) { most = std::max(most, memory.getType().getCount()); });
+  return unsigned(most);
+}
+
 LogicalResult GpuEmitter::emitProducer() {
   const TensorCopies *copies = target.tensorCopies();
   if (!copies)
     return fail(producer, "this GPU has no copy engine"), failure();
   const unsigned ofPrograms = teams * threadCount();
-  const RegisterShares shares =
-      copies->shareRegisters(target.registerWords, ofPrograms, blockThreads() - ofPrograms);
+  isProducerWarp = isOfWarp(producer);
+  const RegisterShares shares = copies->shareRegisters(
+      target.registerWords, ofPrograms, blockThreads() - ofPrograms, isProducerWarp);
   if (!shares.isPossible())
     return fail(producer, "a block cannot have so many threads"), failure();
   llvm::BasicBlock *beside = newBlock("beside"), *starts = newBlock("producer"),
@@ -157,8 +172,10 @@ LogicalResult GpuEmitter::emitProducer() {
   if (shares.ofOthers)
     copies->setRegisters(builder, shares.ofOthers, /*areMore=*/false);
   barrierOfBlock();
-  llvm::Value *isFirst = builder.CreateICmpEQ(warp, builder.getInt32(teams > 1 ? 0 : warpCount));
-  builder.CreateCondBr(builder.CreateAnd(isOneLane(), isFirst), starts, ends);
+  llvm::Value *runs = builder.CreateICmpEQ(warp, builder.getInt32(teams > 1 ? 0 : warpCount));
+  if (!isProducerWarp)
+    runs = builder.CreateAnd(isOneLane(), runs);
+  builder.CreateCondBr(runs, starts, ends);
   builder.SetInsertPoint(starts);
   isInProducer = true;
   if (mlir::failed(emitBlock(producer.getBody().front())))
@@ -183,7 +200,7 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](MapMemoryOp memory) {
-        const auto count = unsigned(memory.getType().getCount());
+        const unsigned count = mapsOfPlace();
         mapMemories[memory] = copies->claimMaps(builder, count, threadCount(), copyingWarp());
         return success();
       })
@@ -192,9 +209,8 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
         return success();
       })
       .Case([&](MapMemoryEndOp end) {
-        const auto count = unsigned(end.getMemory().getType().getCount());
-        copies->releaseMaps(builder, mapMemories.lookup(end.getMemory()), count, threadCount(),
-                            copyingWarp());
+        copies->releaseMaps(builder, mapMemories.lookup(end.getMemory()), mapsOfPlace(),
+                            threadCount(), copyingWarp());
         return success();
       })
       .Case([&](MBarrierInitOp init) {

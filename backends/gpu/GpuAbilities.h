@@ -197,9 +197,10 @@ public:
                              unsigned pending) const = 0;
 
   /// What the `registers` of a multiprocessor are for the threads of a program, and for `others` of
-  /// its block that only start copies, where it has the multiprocessor to itself.
-  virtual RegisterShares shareRegisters(int64_t registers, int64_t threads,
-                                        int64_t others) const = 0;
+  /// its block that only start copies, or also edit their maps, where it has the multiprocessor to
+  /// itself.
+  virtual RegisterShares shareRegisters(int64_t registers, int64_t threads, int64_t others,
+                                        bool othersEditMaps) const = 0;
   /// From here on the thread has so many registers, as all threads of its group of four warps.
   virtual void setRegisters(llvm::IRBuilderBase &builder, int64_t words, bool areMore) const = 0;
 

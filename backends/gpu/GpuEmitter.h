@@ -247,8 +247,10 @@ private:
   /// Adds the map to those of the image.
   mlir::LogicalResult describeMap(tile::TensorMapOp op);
   void emitEditedMap(tile::EditedMapOp op, const TensorCopies &copies);
-  /// The program's first warp.
+  /// The program's first warp, or in a producer its own.
   CopyingWarp copyingWarp();
+  /// Returns how many maps the places have that programs and producers take for theirs.
+  unsigned mapsOfPlace();
   /// A copy or a store by the engine, or what is done with memory barriers.
   mlir::LogicalResult emitTensorCopy(mlir::Operation *op);
   /// Calls `visit` with the place in shared memory and the coordinates of each box of a copy, or a
@@ -258,7 +260,8 @@ private:
   forEachBox(Op op, llvm::function_ref<void(llvm::Value *, llvm::ArrayRef<llvm::Value *>)> visit);
   /// The number of the team's barrier; null where it is the block's.
   llvm::Value *barrierOfTeam();
-  /// Emits the producer's region for a thread beside the program, and sets the builder where the
+  /// Emits the producer's region for a thread beside the program (or a warp, of which one starts
+  /// the copies, where it edits maps), and sets the builder where the
   /// program begins.
   mlir::LogicalResult emitProducer();
   /// The thread that makes what is of the block.
@@ -304,6 +307,7 @@ private:
   unsigned warpCount, teams;
   tile::ProducerOp producer;
   bool isInProducer = false; // what is emitted now
+  bool isProducerWarp = false; // or else one thread
   std::optional<optimizer::IndexAnalysis> analysis;
   std::unique_ptr<llvm::Module> module;
   llvm::Function *kernel = nullptr;

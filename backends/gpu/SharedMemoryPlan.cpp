@@ -236,11 +236,15 @@ public:
         if (alloc.getOfBlock() == isOfBlock)
           place(alloc, BufferLife(alloc), bufferBytes(alloc, mostStages), sizeof(int64_t));
       });
+      if (ProducerOp producer = producerOf(function); isOfBlock && producer)
+        placeBeside(producer, target);
       if (isOfBlock && (teamsOf(function) > 1 || producerOf(function)))
         keepForBlock();
     }
     needed = plan.bytes;
     function.walk([&](Operation *op) {
+      if (plan.scratch.contains(op))
+        return;
       if (int64_t bytes = scratchBytes(op, target)) {
         sizes[op] = bytes;
         needed = std::max(needed, heldAt(op).firstFit(bytes, alignmentOf(op)) + bytes);
@@ -257,6 +261,17 @@ public:
   SharedMemoryPlan plan;
 
 private:
+  /// The scratch of what a producer does, while the program does anything.
+  void placeBeside(ProducerOp producer, const GpuTarget &target) {
+    producer.getBody().walk([&](Operation *op) {
+      if (int64_t bytes = scratchBytes(op, target)) {
+        const auto begin = int64_t(llvm::alignTo(plan.bytes, alignmentOf(op)));
+        plan.scratch[op] = begin;
+        plan.bytes = begin + bytes;
+      }
+    });
+  }
+
   /// What has been placed keeps its bytes, and what follows has others.
   void keepForBlock() { plan.firstOfTeam = plan.bytes = llvm::alignTo(plan.bytes, plan.alignment); }
 

@@ -190,18 +190,20 @@ static_assert(MapPool::nothingStart() % MapPool::kNothingBytes == 0);
 } // namespace
 
 gpu::RegisterShares NvidiaTensorCopies::shareRegisters(int64_t registers, int64_t threads,
-                                                       int64_t others) const {
-  // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24.
-  constexpr int64_t kEach = 8, kMost = 255, kOfOthers = 24, kMostThreads = 1024;
+                                                       int64_t others, bool othersEditMaps) const {
+  // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24, and
+  // spills with 40 what one that edits maps holds.
+  constexpr int64_t kEach = 8, kMost = 255, kMostThreads = 1024;
+  const int64_t ofOthers = othersEditMaps ? 56 : 24;
   const int64_t all = threads + others;
   if (all > kMostThreads)
     return {};
   const int64_t first = registers / all / kEach * kEach;
   if (first > kMost)
     return {.first = kMost};
-  const int64_t left = first * all - kOfOthers * others;
+  const int64_t left = first * all - ofOthers * others;
   return {.ofProgram = std::min(left / threads / kEach * kEach, kMost / kEach * kEach),
-          .ofOthers = kOfOthers,
+          .ofOthers = ofOthers,
           .first = first};
 }
 

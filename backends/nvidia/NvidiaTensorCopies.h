@@ -35,8 +35,8 @@ public:
   void commitStores(llvm::IRBuilderBase &builder) const override;
   void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
                      unsigned pending) const override;
-  gpu::RegisterShares shareRegisters(int64_t registers, int64_t threads,
-                                     int64_t others) const override;
+  gpu::RegisterShares shareRegisters(int64_t registers, int64_t threads, int64_t others,
+                                     bool othersEditMaps) const override;
   void setRegisters(llvm::IRBuilderBase &builder, int64_t words, bool areMore) const override;
   bool editsMaps() const override { return ptxVersion >= kEditingPtxVersion; }
   llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,

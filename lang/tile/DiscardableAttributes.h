@@ -22,7 +22,10 @@
   ATTRIBUTE(kOneAccumulatorAttr, "tile.disallow_acc_multi_buffer", Loop)                           \
   ATTRIBUTE(kFlattenAttr, "tile.flatten", Loop)                                                    \
   ATTRIBUTE(kWarpSpecializeAttr, "tile.warp_specialize", Loop)                                     \
-  ATTRIBUTE(kKeepInvariantsAttr, "tile.disable_licm", Loop)
+  ATTRIBUTE(kKeepInvariantsAttr, "tile.disable_licm", Loop)                                        \
+  /* The rounds of the loop end with a wait for what the copy engine stores, where what reads it    \
+     may be ahead (optimizer/gpu/StoredRounds.h). */                                               \
+  ATTRIBUTE(kAwaitsStoresAttr, "tile.awaits_stores", Loop)
 // clang-format on
 
 namespace sectile::tile {

@@ -215,8 +215,8 @@ def Tile_ProducerOp : Tile_Op<"producer", [RecursiveMemoryEffects, NoTerminator,
     The block has a group of four warps more, of which one thread runs the region, beside what stands behind the
     operation, and ends; the group leaves the program, or programs (`tile.teams`), most of its registers. All threads of
     the block meet here. A kernel has one at most, not within other operations. The region takes arguments, buffers, memory
-    barriers and maps of the function, and computes the rest itself; in it are numbers, loops, memory barriers and copies
-    of the engine.
+    barriers and maps of the function, and computes the rest itself; in it are numbers, also loaded ones, loops, memory
+    barriers, copies of the engine and maps that it edits for them.
     Example:
     ```mlir
     tile.producer {

@@ -505,8 +505,8 @@ LogicalResult ProducerOp::verifyRegions() {
     return emitOpError("is the second one of the kernel");
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
     if (!isMemoryEffectFree(op) &&
-        !isa<scf::ForOp, scf::IfOp, scf::YieldOp, MBarrierWaitOp, MBarrierExpectOp, TensorCopyOp>(
-            op))
+        !isa<scf::ForOp, scf::IfOp, scf::YieldOp, LoadOp, MBarrierWaitOp, MBarrierExpectOp,
+             TensorCopyOp, ProxyFenceOp, MapMemoryOp, EditedMapOp, MapMemoryEndOp>(op))
       return op->emitOpError("cannot be done by a producer");
     for (Value value : op->getResults())
       if (isa<RankedTensorType>(value.getType()))

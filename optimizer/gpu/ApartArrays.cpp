@@ -38,11 +38,11 @@ std::optional<ArraysApart> ArraysApart::of(LoopLikeOpInterface loop, ArrayRef<Ar
     return isKnownBefore(loop, array, analysis);
   };
   bool isKnown =
-      llvm::all_of(read, [&](const ArrayDescribed &array) { return add(arrays.read, array); });
+      llvm::all_of(read, [&](const ArrayDescribed &array) { return add(arrays.readOnes, array); });
   loop->walk([&](Operation *op) {
     if (auto store = dyn_cast<StoreOp>(op)) {
       auto block = store.getBlock() ? store.getBlock().getDefiningOp<BlockAtOp>() : BlockAtOp();
-      isKnown &= block && add(arrays.written, ArrayDescribed(block));
+      isKnown &= block && add(arrays.writtenOnes, ArrayDescribed(block));
     } else if (!isa<LoadOp, AsyncCopyOp, TensorCopyOp, BarrierOp, PrintOp, AssertOp, AssumeOp>(
                    op)) {
       isKnown &= touchesOnlySharedMemory(op) || isMemoryEffectFree(op) ||
@@ -52,36 +52,62 @@ std::optional<ArraysApart> ArraysApart::of(LoopLikeOpInterface loop, ArrayRef<Ar
   return isKnown ? std::optional(arrays) : std::nullopt;
 }
 
+static Value number(OpBuilder &builder, Location place, int64_t value) {
+  return arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(value));
+}
+
+static int64_t bytesOfElement(Value pointer) {
+  Type element = cast<PtrType>(pointer.getType()).getPointee();
+  return isa<PtrType>(element) ? int64_t(sizeof(uint64_t))
+                               : int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+}
+
+ArraysApart::Bytes ArraysApart::bytesOf(OpBuilder &builder, Value pointer) {
+  Location place = pointer.getLoc();
+  Value begin = PtrToIntOp::create(builder, place, builder.getI64Type(), pointer);
+  return {begin, arith::AddIOp::create(builder, place, begin,
+                                       number(builder, place, bytesOfElement(pointer)))};
+}
+
 ArraysApart::Bytes ArraysApart::bytesOf(OpBuilder &builder, const ArrayDescribed &array,
-                                        Value &isNear) const {
+                                        const IRMapping &there, Value &isNear) {
   Location place = array.base.getLoc();
-  auto number = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, place, builder.getI64IntegerAttr(value));
-  };
-  const auto pointer = cast<PtrType>(array.base.getType());
-  const int64_t width = llvm::divideCeil(pointer.getPointee().getIntOrFloatBitWidth(), 8);
-  Value begin = PtrToIntOp::create(builder, place, builder.getI64Type(), array.base);
-  Value end = arith::AddIOp::create(builder, place, begin, number(width));
+  const int64_t width = bytesOfElement(array.base);
+  auto [begin, end] = bytesOf(builder, there.lookupOrDefault(array.base));
   for (auto [extent, stride] : llvm::zip(array.shape, array.strides)) {
-    Value isSmall = arith::CmpIOp::create(builder, place, CmpIPredicate::sle, stride,
-                                          number(kFarthestRows / width));
+    Value step = there.lookupOrDefault(stride);
+    Value isSmall = arith::CmpIOp::create(builder, place, CmpIPredicate::sle, step,
+                                          number(builder, place, kFarthestRows / width));
     isNear = isNear ? arith::AndIOp::create(builder, place, isNear, isSmall) : isSmall;
     Value steps = arith::MaxSIOp::create(
-        builder, place, arith::SubIOp::create(builder, place, extent, number(1)), number(0));
-    Value bytes = arith::MulIOp::create(
-        builder, place, arith::MulIOp::create(builder, place, steps, stride), number(width));
+        builder, place,
+        arith::SubIOp::create(builder, place, there.lookupOrDefault(extent),
+                              number(builder, place, 1)),
+        number(builder, place, 0));
+    Value bytes =
+        arith::MulIOp::create(builder, place, arith::MulIOp::create(builder, place, steps, step),
+                              number(builder, place, width));
     end = arith::AddIOp::create(builder, place, end, bytes);
   }
   return {begin, end};
 }
 
-Value ArraysApart::emit(OpBuilder &builder) const {
+Value ArraysApart::meet(OpBuilder &builder, const Bytes &one, const Bytes &other) {
+  Location place = one.begin.getLoc();
+  auto begins = [&](Value begin, Value end) {
+    return arith::CmpIOp::create(builder, place, CmpIPredicate::ult, begin, end);
+  };
+  return arith::AndIOp::create(builder, place, begins(one.begin, other.end),
+                               begins(other.begin, one.end));
+}
+
+Value ArraysApart::emit(OpBuilder &builder, const IRMapping &there) const {
   Value are;
   SmallVector<Bytes> ofRead, ofWritten;
-  for (const ArrayDescribed &array : read)
-    ofRead.push_back(bytesOf(builder, array, are));
-  for (const ArrayDescribed &array : written)
-    ofWritten.push_back(bytesOf(builder, array, are));
+  for (const ArrayDescribed &array : readOnes)
+    ofRead.push_back(bytesOf(builder, array, there, are));
+  for (const ArrayDescribed &array : writtenOnes)
+    ofWritten.push_back(bytesOf(builder, array, there, are));
   for (const Bytes &one : ofRead)
     for (const Bytes &other : ofWritten) {
       Location place = one.begin.getLoc();
@@ -93,6 +119,54 @@ Value ArraysApart::emit(OpBuilder &builder) const {
       are = arith::AndIOp::create(builder, place, are, apart);
     }
   return are;
+}
+
+Value ArraysApart::readsMeet(OpBuilder &builder, const IRMapping &there,
+                             const Bytes &others) const {
+  Value any;
+  for (const ArrayDescribed &array : readOnes) {
+    Location place = array.base.getLoc();
+    Value isNear;
+    const Bytes bytes = bytesOf(builder, array, there, isNear);
+    Value isFar = arith::XOrIOp::create(
+        builder, place, isNear,
+        arith::ConstantOp::create(builder, place, builder.getBoolAttr(true)));
+    Value meets = arith::OrIOp::create(builder, place, isFar, meet(builder, bytes, others));
+    any = any ? arith::OrIOp::create(builder, place, any, meets) : meets;
+  }
+  return any;
+}
+
+ArraysApart::Bytes ArraysApart::written(OpBuilder &builder, const IRMapping &there) const {
+  Bytes all;
+  Value areNear;
+  if (writtenOnes.empty()) {
+    Value nothing = number(builder, builder.getUnknownLoc(), 0);
+    return {nothing, nothing};
+  }
+  for (const ArrayDescribed &array : writtenOnes) {
+    Location place = array.base.getLoc();
+    const Bytes bytes = bytesOf(builder, array, there, areNear);
+    all.begin = !all.begin ? bytes.begin
+                           : arith::MinUIOp::create(builder, place, all.begin, bytes.begin);
+    all.end = !all.end ? bytes.end : arith::MaxUIOp::create(builder, place, all.end, bytes.end);
+  }
+  Location place = all.begin.getLoc();
+  auto orElse = [&](Value value, int64_t other) {
+    return arith::SelectOp::create(builder, place, areNear, value, number(builder, place, other));
+  };
+  return {orElse(all.begin, 0), orElse(all.end, -1)};
+}
+
+SmallVector<Value> ArraysApart::numbers() const {
+  SmallVector<Value> all;
+  for (const auto *arrays : {&readOnes, &writtenOnes})
+    for (const ArrayDescribed &array : *arrays) {
+      all.push_back(array.base);
+      llvm::append_range(all, array.shape);
+      llvm::append_range(all, array.strides);
+    }
+  return all;
 }
 
 } // namespace sectile::optimizer

@@ -11,6 +11,7 @@
 #include "lang/tile/TileDialect.h"
 #include "optimizer/IndexAnalysis.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 #include <optional>
@@ -37,20 +38,36 @@ public:
                                        llvm::ArrayRef<ArrayDescribed> read,
                                        const IndexAnalysis &analysis);
 
+  /// Memory from one address to another one; i64.
+  struct Bytes {
+    mlir::Value begin, end;
+  };
+  /// Emits what an access of a number goes to.
+  static Bytes bytesOf(mlir::OpBuilder &builder, mlir::Value pointer);
+  /// Emits whether both have memory in common; i1.
+  static mlir::Value meet(mlir::OpBuilder &builder, const Bytes &one, const Bytes &other);
+
   /// Emits whether none of those that are read has memory in common with one that is written; i1.
-  /// False also of arrays with rows further apart than kFarthestRows.
-  mlir::Value emit(mlir::OpBuilder &builder) const;
+  /// False also of arrays with rows further apart than kFarthestRows. `there` has other values for
+  /// what describes them.
+  mlir::Value emit(mlir::OpBuilder &builder, const mlir::IRMapping &there = {}) const;
+  /// Emits whether one of those that are read has memory in common with that; i1.
+  mlir::Value readsMeet(mlir::OpBuilder &builder, const mlir::IRMapping &there,
+                        const Bytes &others) const;
+  /// Emits from where to where those that are written go; all of memory where rows are that far
+  /// apart.
+  Bytes written(mlir::OpBuilder &builder, const mlir::IRMapping &there) const;
+  /// Returns what describes all of them.
+  llvm::SmallVector<mlir::Value> numbers() const;
 
   /// Bytes; with more, sums of what arrays reach over might not fit 64 bits.
   static constexpr int64_t kFarthestRows = int64_t(1) << 29;
 
 private:
-  struct Bytes {
-    mlir::Value begin, end; // i64
-  };
-  Bytes bytesOf(mlir::OpBuilder &builder, const ArrayDescribed &array, mlir::Value &isNear) const;
+  static Bytes bytesOf(mlir::OpBuilder &builder, const ArrayDescribed &array,
+                       const mlir::IRMapping &there, mlir::Value &isNear);
 
-  std::vector<ArrayDescribed> read, written;
+  std::vector<ArrayDescribed> readOnes, writtenOnes;
 };
 
 } // namespace sectile::optimizer

@@ -63,9 +63,12 @@ void allocateBuffer(AsyncLoad &ahead, int64_t stages) {
   auto function = load->getParentOfType<func::FuncOp>();
   auto builder = OpBuilder::atBlockBegin(&function.getBody().front());
   ahead.buffer = BufferAllocOp::create(builder, load.getLoc(), bufferOf(ahead, stages));
-  if (ahead.block)
-    ahead.map =
-        tensorMapOf(*ahead.block, cast<BufferType>(ahead.buffer.getType()), load->getParentOp());
+}
+
+void describeToEngine(AsyncLoad &ahead) {
+  LoadOp load = ahead.load;
+  ahead.map =
+      tensorMapOf(*ahead.block, cast<BufferType>(ahead.buffer.getType()), load->getParentOp());
 }
 
 void startCopy(OpBuilder &builder, const AsyncLoad &ahead, const IRMapping &there, Value stage,

@@ -40,9 +40,11 @@ std::optional<AsyncLoad> asAsyncLoad(tile::LoadOp load, const GpuShape &shape,
 /// Stages of the tile's shape: as a product wants to read them (tile::ToBufferOp), else panels.
 tile::BufferType bufferOf(const AsyncLoad &ahead, int64_t stages);
 
-/// Allocates such stages, and describes the array where the engine copies. They are in use from the
-/// first copy to a wait for all copies behind the loop, which is the caller's.
+/// Allocates such stages. They are in use from the first copy to a wait for all copies behind the
+/// loop, which is the caller's.
 void allocateBuffer(AsyncLoad &ahead, int64_t stages);
+/// Describes the array to the engine, which copies to the buffer.
+void describeToEngine(AsyncLoad &ahead);
 
 /// Copies what the load would read with the pointer and mask that `there` has, if the iteration
 /// `exists` (null: it does). A commit is the caller's. Only of loads that threads copy.

@@ -21,18 +21,28 @@ struct EditMaps : PassWrapper<EditMaps, OperationPass<func::FuncOp>> {
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    SmallVector<TensorMapOp> edited;
+    SmallVector<TensorMapOp> ofProgram, ofProducer;
     function.walk([&](TensorMapOp map) {
       if (!isMadeByHost(map))
-        edited.push_back(map);
+        (map->getParentOfType<ProducerOp>() ? ofProducer : ofProgram).push_back(map);
     });
+    if (ProducerOp producer = producerOf(function)) {
+      Block &body = producer.getBody().front();
+      edit(ofProducer, body, OpBuilder::atBlockEnd(&body));
+    }
+    Block &body = function.getBody().front();
+    edit(ofProgram, body, OpBuilder(body.getTerminator()));
+  }
+
+private:
+  /// Lets those who run the body make the maps, in memory of their own.
+  static void edit(MutableArrayRef<TensorMapOp> edited, Block &body, OpBuilder atEnd) {
     if (edited.empty())
       return;
-    Block &body = function.getBody().front();
+    Location place = body.getParentOp()->getLoc();
     auto atEntry = OpBuilder::atBlockBegin(&body);
-    Value memory =
-        MapMemoryOp::create(atEntry, function.getLoc(),
-                            MapMemoryType::get(function.getContext(), int64_t(edited.size())));
+    Value memory = MapMemoryOp::create(
+        atEntry, place, MapMemoryType::get(atEntry.getContext(), int64_t(edited.size())));
     for (auto [number, map] : llvm::enumerate(edited)) {
       OpBuilder builder(map);
       Value made =
@@ -41,8 +51,7 @@ struct EditMaps : PassWrapper<EditMaps, OperationPass<func::FuncOp>> {
       map.replaceAllUsesWith(made);
       map.erase();
     }
-    OpBuilder atEnd(body.getTerminator());
-    MapMemoryEndOp::create(atEnd, function.getLoc(), memory);
+    MapMemoryEndOp::create(atEnd, place, memory);
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include "optimizer/RebuildLoop.h"
 #include "optimizer/gpu/StageLoads.h"
-#include "optimizer/gpu/StagePlan.h"
+#include "optimizer/gpu/StageRings.h"
 #include "optimizer/gpu/ThreadWork.h"
 
 using namespace mlir;
@@ -40,27 +40,14 @@ private:
     return arith::ConstantOp::create(builder, loop.getLoc(), builder.getIntegerAttr(type, number));
   }
 
-  /// Says how many bytes of those loads the stage's memory barrier is to wait for, if there is one.
-  void announce(ArrayRef<const AsyncLoad *> some, Value barriers, Value stage, Value exists) {
-    int64_t bytes = 0;
-    for (const AsyncLoad *ahead : some) {
-      auto tile = cast<BufferType>(ahead->buffer.getType());
-      if (ahead->block)
-        bytes += ShapedType::getNumElements(tile.getShape()) *
-                 tile.getElement().getIntOrFloatBitWidth() / 8;
-    }
-    if (barriers)
-      MBarrierExpectOp::create(builder, loop.getLoc(), barriers, stage,
-                               builder.getI64IntegerAttr(bytes), exists);
-  }
-
   /// Starts the copies of an iteration whose slice `there` has, if it exists, into those stages.
   void startCopies(const IRMapping &there, const Stages &stages, Value exists) {
     if (turns && isBeforeTurns)
       exists = arith::AndIOp::create(builder, loop.getLoc(), exists, turns->isFirst());
     const SmallVector<const AsyncLoad *, 2> all =
         llvm::map_to_vector<2>(loads, [](const AsyncLoad &ahead) { return &ahead; });
-    announce(all, full, stages.all, exists);
+    if (full)
+      announceBytes(builder, all, full, stages.all, exists);
     for (const AsyncLoad *ahead : all)
       if (ahead->block)
         startTensorCopy(builder, *ahead->block, ahead->map, there, ahead->buffer,
@@ -191,33 +178,31 @@ private:
     Location place = loop.getLoc();
     auto function = loop->getParentOfType<func::FuncOp>();
     auto atEntry = OpBuilder::atBlockBegin(&function.getBody().front());
-    auto make = [&](int64_t count, std::optional<int64_t> arrivals) {
+    auto make = [&](int64_t count, IntegerAttr arrivals) {
       auto type = MBarriersType::get(builder.getContext(), count);
-      Value made = MBarrierAllocOp::create(atEntry, place, type, /*of_block=*/turns || producer);
-      MBarrierInitOp::create(builder, place, made,
-                             arrivals ? builder.getI32IntegerAttr(int32_t(*arrivals))
-                                      : IntegerAttr());
+      Value made = MBarrierAllocOp::create(atEntry, place, type, /*of_block=*/turns.has_value());
+      MBarrierInitOp::create(builder, place, made, arrivals);
       return made;
     };
-    for (Ring &ring : rings) {
-      ring.full = make(ring.count, std::nullopt);
-      ring.over = make(ring.count, shape.warpCount);
+    const bool isBehindStores = chosen.areBehindStores();
+    if (producer) {
+      rings.emplace(static_cast<StagePlan &>(*this));
+      rings->makeBarriers(builder, shape.warpCount);
+      if (isBehindStores) {
+        stored.emplace(outer, *apart, guarded);
+        stored->makeBarriers(builder, shape.warpCount, turns ? kTeams : 1);
+      }
+    } else {
+      // Whatever the bytes of the stages held before is out of the engine's way, too.
+      full = make(stageCount, IntegerAttr());
+      if (countsRounds())
+        over = make(stageCount, builder.getI32IntegerAttr(int32_t(shape.warpCount)));
     }
-    if (ringAround) {
-      ringAround->full = make(1, std::nullopt);
-      ringAround->over = make(1, shape.warpCount);
-    }
-    // Whatever the bytes of the stages held before is out of the engine's way, too.
-    if (!producer)
-      full = make(stageCount, std::nullopt);
-    if (!producer && countsRounds())
-      over = make(stageCount, shape.warpCount);
     if (turns)
       turns->make(builder, function, shape.warpCount);
-    const bool isBehindStores = chosen.areBehindStores();
     ProxyFenceOp::create(builder, place, /*global=*/isBehindStores);
     if (producer)
-      makeProducer();
+      rings->makeProducer(builder, stored ? &*stored : nullptr);
     else
       BarrierOp::create(builder, place, /*sharedOnly=*/!isBehindStores,
                         /*of_block=*/turns.has_value());
@@ -225,66 +210,12 @@ private:
       turns->begin(builder, overOfTurns());
   }
   /// The memory barriers that say that a round of either team is over.
-  Value overOfTurns() const { return producer ? rings.front().over : over; }
-
-  //-- The stages that a producer fills -------------------------------------------------------------
-
-  /// Loads whose stages are free at the same time. The program waits for the bytes, and says when
-  /// they are read, of each ring for itself.
-  struct Ring {
-    SmallVector<const AsyncLoad *, 2> loads = {};
-    int64_t count;                 // of its stages
-    bool isReadOn;                 // in the round behind the one that the stage is of
-    Value full = {}, over = {};    // memory barriers of the stages
-    Value stage = {}, parity = {}; // of the round
-  };
-
-  /// Those that are read a round longer come first.
-  void makeRings() {
-    for (bool isEarly : {false, true}) {
-      Ring ring;
-      ring.count = isEarly ? stageCount - 1 : stageCount;
-      ring.isReadOn = !isEarly && isReadOn();
-      for (const AsyncLoad &ahead : loads)
-        if (isFreedEarly(ahead) == isEarly)
-          ring.loads.push_back(&ahead);
-      if (!ring.loads.empty())
-        rings.push_back(std::move(ring));
-    }
-    if (around.empty())
-      return;
-    ringAround = Ring{.count = 1, .isReadOn = false};
-    for (const AsyncLoad &ahead : around)
-      ringAround->loads.push_back(&ahead);
-  }
-
-  /// A round's stage and parity of each ring, the first one's.
-  SmallVector<Value> firstOfRings() {
-    return SmallVector<Value>(2 * rings.size(), constant(builder.getI32Type(), 0));
-  }
-  void enterRound(ValueRange state) {
-    for (auto [number, ring] : llvm::enumerate(rings)) {
-      ring.stage = state[2 * number];
-      ring.parity = state[2 * number + 1];
-    }
-  }
-  SmallVector<Value> nextOfRings() {
-    SmallVector<Value> next;
-    for (Ring &ring : rings) {
-      next.push_back(nextStage(ring.stage, ring.count));
-      next.push_back(flipped(ring.parity, isLastStage(ring.stage, ring.count)));
-    }
-    return next;
-  }
-  Value flipped(Value parity, Value condition) {
-    Value word = arith::ExtUIOp::create(builder, loop.getLoc(), builder.getI32Type(), condition);
-    return arith::XOrIOp::create(builder, loop.getLoc(), parity, word);
-  }
+  Value overOfTurns() const { return producer ? rings->rings.front().over : over; }
 
   /// Returns the operation that a producer may begin in front of: while it starts the first copies
   /// the program loads what else it needs. Stages take no bytes of scratch that is in use there.
   Operation *firstPlaceOfProducer() {
-    Operation *place = nest ? outer : loop;
+    Operation *place = producer->outermost();
     auto mayStandBehind = [&](Operation *op) {
       if (op->getNumRegions() || (shape.scratchBytes && shape.scratchBytes(op)) ||
           isa<TensorMapOp, BufferAllocOp, MBarrierAllocOp>(op))
@@ -300,79 +231,28 @@ private:
     return place;
   }
 
-  /// In the producer: starts the copies of a round that `there` has the slice of, when all are
-  /// through with that phase of the stage `read`.
-  void fill(const Ring &ring, Value read, Value parity, const IRMapping &there) {
-    Value exists = constant(builder.getI1Type(), 1);
-    MBarrierWaitOp::create(builder, loop.getLoc(), ring.over, read, parity, /*of_copies=*/false);
-    announce(ring.loads, ring.full, ring.stage, exists);
-    for (const AsyncLoad *ahead : ring.loads)
-      startTensorCopy(builder, *ahead->block, ahead->map, there, ahead->buffer, ring.stage,
-                      ring.full, ring.stage, exists);
-  }
-
-  /// Lets a thread beside the program start the copies of all rounds, each when what its stage had
-  /// is read.
-  void makeProducer() {
-    auto begin = [&] { return firstOfRings(); };
-    auto fillAll = [&](const IRMapping &there, ValueRange state) {
-      enterRound(state);
-      Value isOver = constant(builder.getI1Type(), 1);
-      // The rings that are free first.
-      for (Ring &ring : llvm::reverse(rings)) {
-        // The round that had the stage last ended a phase of the other parity, and so did the one
-        // behind it, unless that had the first stage again.
-        Value stage = ring.stage, parity = flipped(ring.parity, isOver);
-        if (ring.isReadOn) {
-          parity = flipped(parity, isLastStage(stage, ring.count));
-          stage = nextStage(stage, ring.count);
-        }
-        fill(ring, stage, parity, there);
-      }
-      return nextOfRings();
-    };
-    auto fillAround = [&](const IRMapping &there, Value parity) {
-      if (!ringAround)
-        return;
-      ringAround->stage = constant(builder.getI32Type(), 0);
-      fill(*ringAround, ringAround->stage, flipped(parity, constant(builder.getI1Type(), 1)),
-           there);
-    };
-    producer->make(builder, begin, fillAll, fillAround);
-  }
-
   /// Lets the products of a round of the loop around read what the producer copies for it; `parity`
   /// is of its phase, `made` the inner loop.
   void readAround(Value parity, scf::ForOp made) {
+    StageRing &ring = *rings->around;
     builder.setInsertionPoint(around.front().load);
-    ringAround->stage = constant(builder.getI32Type(), 0);
-    ringAround->parity = parity;
-    awaitBytes(*ringAround);
+    ring.stage = constant(builder.getI32Type(), 0);
+    ring.parity = parity;
+    rings->awaitBytes(builder, ring);
     for (const AsyncLoad &ahead : around) {
       LoadOp load = ahead.load;
       auto toBuffer = cast<ToBufferOp>(*load->user_begin());
       builder.setInsertionPoint(toBuffer);
-      toBuffer.replaceAllUsesWith(stageOf(toBuffer, ahead.buffer, ringAround->stage));
+      toBuffer.replaceAllUsesWith(stageOf(toBuffer, ahead.buffer, ring.stage));
       toBuffer.erase();
       load.erase();
     }
     builder.setInsertionPointAfter(made);
-    sayOver(ringAround->over, ringAround->stage, Value());
+    sayOver(ring.over, ring.stage, Value());
   }
 
-  void awaitBytes(const Ring &ring) {
-    MBarrierWaitOp::create(builder, loop.getLoc(), ring.full, ring.stage, ring.parity,
-                           /*of_copies=*/false);
-  }
-  Value isLastStage(Value stage, int64_t count) {
-    return arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::eq, stage,
-                                 constant(builder.getI32Type(), count - 1));
-  }
   Value nextStage(Value stage, int64_t count) {
-    Type i32 = builder.getI32Type();
-    Value more = arith::AddIOp::create(builder, loop.getLoc(), stage, constant(i32, 1));
-    return arith::SelectOp::create(builder, loop.getLoc(), isLastStage(stage, count),
-                                   constant(i32, 0), more);
+    return optimizer::nextStage(builder, loop.getLoc(), stage, count);
   }
 
   /// Lets the warp that starts copies wait until all are through with the round before that whose
@@ -411,10 +291,12 @@ private:
     }
     for (AsyncLoad &ahead : around)
       allocateBuffer(ahead, /*stages=*/1);
+    for (AsyncLoad &ahead : llvm::concat<AsyncLoad>(loads, around))
+      if (ahead.block && !(producer && ahead.block->isEdited)) // a producer does so itself
+        describeToEngine(ahead);
     if (nest)
       builder.setInsertionPoint(outer);
     if (producer) {
-      makeRings();
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(firstPlaceOfProducer());
       makeBarriers();
@@ -428,7 +310,8 @@ private:
     Ahead ahead;
     SmallVector<Value> running;
     if (producer) {
-      running = firstOfRings();
+      builder.setInsertionPoint(producer->outermost());
+      running = rings->first(builder);
     } else if (nest) {
       if (apart)
         areApart = apart->emit(builder);
@@ -453,24 +336,28 @@ private:
       SmallVector<Value> carried(running);
       if (!producer)
         llvm::append_range(carried, crossing.all());
-      if (turns) {
-        turns->countRounds(builder, loop);
-        // The first team multiplies as soon as it can.
-        auto second = scf::IfOp::create(builder, place, ValueRange(carried).getTypes(),
-                                        turns->isSecond(), /*withElseRegion=*/true);
-        builder.setInsertionPointToStart(second.thenBlock());
-        scf::YieldOp::create(builder, place, behindOtherTeam(carried, position, crossing));
-        builder.setInsertionPointToStart(second.elseBlock());
-        scf::YieldOp::create(builder, place, carried);
-        builder.setInsertionPointAfter(second);
-        carried.assign(second.getResults().begin(), second.getResults().end());
+      if (turns)
         carried.push_back(turns->firstParity(builder));
-      } else if (!around.empty()) {
+      else if (!around.empty())
         carried.push_back(constant(i32, 0));
+      if (stored)
+        carried.push_back(turns ? turns->number() : constant(i32, 0));
+      if (producer) {
+        throughNest.emplace(builder, outer, carried);
+        carried.assign(throughNest->entering().begin(), throughNest->entering().end());
+        builder.setInsertionPoint(outer);
       }
+      if (turns)
+        skipOtherTeam(carried, position, crossing);
       outer = carryMore(builder, outer, carried);
       nest.emplace(outer, loop, slice);
+      if (stored) {
+        builder.setInsertionPoint(outer);
+        stored->enter(builder, outer);
+      }
       ValueRange arguments = ValueRange(outer.getRegionIterArgs()).drop_front(outerOwn);
+      if (stored)
+        arguments = arguments.drop_back();
       builder.setInsertionPoint(loop);
       if (turns || !around.empty()) {
         outerParity = arguments.back();
@@ -496,9 +383,9 @@ private:
     auto aheadArguments = arguments.slice(ownCount, aheadCount);
     Stages read{arguments[firstStage], {}, stageCount}, write = read;
     if (producer) {
-      enterRound(arguments.drop_front(firstStage));
+      rings->enter(arguments.drop_front(firstStage));
       if (hasFewer)
-        read = {rings.front().stage, rings.back().stage, stageCount};
+        read = {rings->rings.front().stage, rings->rings.back().stage, stageCount};
     } else {
       write.all = arguments[firstStage + 1];
       read.fewer = hasFewer ? arguments[firstStage + 2] : Value();
@@ -514,11 +401,11 @@ private:
     if (full)
       MBarrierWaitOp::create(builder, place, full, read.all, arguments.back());
     Operation *earlyWait = nullptr;
-    if (producer) {
-      awaitBytes(rings.back());
-      if (rings.size() > 1)
-        earlyWait = lastEarlyWait();
-    }
+    const bool hasRings = producer && rings->rings.size() > 1;
+    if (producer)
+      rings->awaitBytes(builder, rings->rings.back());
+    if (hasRings)
+      earlyWait = lastEarlyWait();
     DotAsyncOp first = firstBeforeCopies();
     if (!first)
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
@@ -589,14 +476,14 @@ private:
                                          read.of(found->second))
                         .getResult());
       else {
-        if (rings.size() > 1 && &op == delayed->start)
-          awaitBytes(rings.front());
+        if (hasRings && &op == delayed->start)
+          rings->awaitBytes(builder, rings->rings.front());
         if (auto product = dyn_cast<DotAsyncOp>(builder.clone(op, mapping))) {
           product.setDelayable(delayed && &op == delayed->start);
           product.setLasting(llvm::is_contained(lasting, &op));
         }
         if (&op == earlyWait)
-          sayOver(rings.back().over, rings.back().stage, now);
+          sayOver(rings->rings.back().over, rings->rings.back().stage, now);
       }
       if (first && &op == first && !meetsTwice && !producer) {
         if (over)
@@ -606,17 +493,19 @@ private:
         startLater();
       }
     }
-    for (const Ring &ring : rings)
-      if (!earlyWait || &ring != &rings.back())
-        sayOver(ring.over, ring.stage, now);
+    if (producer)
+      for (const StageRing &ring : rings->rings)
+        if (!earlyWait || &ring != &rings->rings.back())
+          sayOver(ring.over, ring.stage, now);
     if (over)
       sayOver(over, read.all, now);
     SmallVector<Value> yielded;
     for (Value value : loop.getBody()->getTerminator()->getOperands())
       yielded.push_back(mapping.lookupOrDefault(value));
     llvm::append_range(yielded, aheadNext);
-    llvm::append_range(yielded, nextOfRings());
-    if (!producer) {
+    if (producer) {
+      llvm::append_range(yielded, rings->next(builder));
+    } else {
       yielded.push_back(nextStage(read.all, stageCount));
       yielded.push_back(nextStage(write.all, stageCount));
     }
@@ -625,7 +514,9 @@ private:
       yielded.push_back(nextStage(write.fewer, stageCount - 1));
     }
     if (full)
-      yielded.push_back(flipped(arguments.back(), isLastStage(read.all, stageCount)));
+      yielded.push_back(
+          flipped(builder, place, arguments.back(),
+                  isLastStage(builder, place, read.all, stageCount)));
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
@@ -642,6 +533,11 @@ private:
       if (outerParity)
         carried.push_back(arith::XOrIOp::create(builder, place, outerParity, constant(i32, 1)));
       Operation *end = outer.getBody()->getTerminator();
+      if (stored) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(end);
+        carried.push_back(stored->endRound(builder, outer.getRegionIterArgs().back()));
+      }
       end->insertOperands(end->getNumOperands(), carried);
     }
     SmallVector<Value> results(made.getResults().take_front(ownCount));
@@ -657,6 +553,13 @@ private:
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
       builder.setInsertionPointAfter(outer);
+    if (throughNest) {
+      SmallVector<Value> leaving(
+          outer.getResults().take_back(int64_t(throughNest->entering().size())));
+      if (stored)
+        leaving.back() = stored->leave(builder, leaving.back());
+      throughNest->leave(leaving);
+    }
     if (full && !turns) {
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
       MBarrierEndOp::create(builder, place, full);
@@ -678,6 +581,24 @@ private:
     }
     if (turns)
       turns->share(builder, outer);
+  }
+
+  /// The first team multiplies as soon as it can: in front of the outer loop, of what that carries
+  /// the second one's is a round later.
+  void skipOtherTeam(SmallVectorImpl<Value> &carried, const NestPosition &position,
+                     const NestPosition &crossing) {
+    Location place = loop.getLoc();
+    turns->countRounds(builder, loop);
+    const size_t count = producer ? 2 : carried.size() - 1;
+    ArrayRef<Value> skipped = ArrayRef(carried).take_front(count);
+    auto second = scf::IfOp::create(builder, place, ValueRange(skipped).getTypes(),
+                                    turns->isSecond(), /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(second.thenBlock());
+    scf::YieldOp::create(builder, place, behindOtherTeam(skipped, position, crossing));
+    builder.setInsertionPointToStart(second.elseBlock());
+    scf::YieldOp::create(builder, place, skipped);
+    builder.setInsertionPointAfter(second);
+    llvm::copy(second.getResults(), carried.begin());
   }
 
   /// Returns what the outer loop carries, an outer round later: position, stages and parity of the
@@ -709,12 +630,13 @@ private:
 
   OpBuilder builder{loop};
   Value over; // memory barriers that warps arrive at when a round is over; null: there are none
-  SmallVector<Ring, 2> rings; // that a producer fills; empty: there is none
+  std::optional<StageRings> rings;  // that a producer fills
+  std::optional<StoredRounds> stored; // what it reads that the program may have stored
+  std::optional<CarriedThrough> throughNest; // what counts rounds, in the loops around the outer one
   Value full; // memory barriers of the stages that the engine fills; null: it fills none
   bool isBeforeTurns = true; // what is emitted now
   Value areApart;            // arrays that are read and written; null: they are known to be
   Value outerParity; // of the phase that a round of the loop around waits for; null: for none
-  std::optional<Ring> ringAround; // of the loads of the loop around
 };
 
 struct PipelineLoops : GpuPass<PipelineLoops> {

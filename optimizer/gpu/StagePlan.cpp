@@ -22,6 +22,11 @@ void noteNotPipelined(lang::Remarks &remarks, LoadOp load, const std::string &wh
     addRemark(remarks, load.getLoc(), "not-pipelined", whyNot);
 }
 
+/// Whether the program describes the array itself.
+static bool isEdited(const AsyncLoad &ahead) {
+  return ahead.block && ahead.block->isEdited;
+}
+
 bool StagePlan::decide() {
   auto left = chosen.choose();
   countAddresses();
@@ -162,8 +167,7 @@ void StagePlan::takeTurns() {
   auto isStage = [&](Value operand) { return chosen.has(loadBehind(operand)); };
   if (words < shape.leastTurnWords || !instruction || instruction->warpCount() != shape.warpCount ||
       !isStage(product.getLhs()) || !isStage(product.getRhs()) || areReadElsewhere() ||
-      llvm::any_of(
-          loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }) ||
+      llvm::any_of(loads, isEdited) ||
       kTeams * shape.threadCount() * (words + kOtherWords) > shape.registerWords)
     return;
   const auto least =
@@ -192,35 +196,94 @@ bool StagePlan::isRoomForTeams(int64_t stages) {
 }
 
 void StagePlan::leaveToProducer() {
-  if (!shape.wordsBesideProducer || !(delayed || turns) || chosen.areBehindStores() ||
-      !countsRounds() ||
-      llvm::any_of(loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; }))
+  const bool areEdited = llvm::any_of(loads, isEdited);
+  if (!shape.wordsBesideProducer || chosen.areByThreads() ||
+      !(delayed || turns || (areEdited && inFlight)) || areReadElsewhere() ||
+      !(areEdited || countsRounds()))
     return;
-  DotAsyncOp start = delayed ? delayed->start : inFlight->start;
-  int64_t words = wordsPerThread(start.getType());
-  if (delayed)
-    words += wordsPerThread(delayed->before.getType()) + wordsPerThread(start.getLhs().getType());
-  const int64_t most = shape.wordsBesideProducer(turns ? kTeams : 1);
-  auto refuse = [&](const std::string &whyNot) {
+  if (std::string whyNot = makeProducer(); !whyNot.empty()) {
     addRemark(assumed.remarks, loop.getLoc(), "no-producer",
               "threads that multiply start its copies: " + whyNot);
-    producer.reset(); // whose text it may have been
-  };
-  if (!given.isEmpty())
-    return refuse("what its addresses are made of is loaded in the loop");
-  if (words + kOtherWords > most)
-    return refuse("a thread would hold " + std::to_string(words) +
-                  " registers of sums and operands at once, and has " + std::to_string(most) +
-                  " beside a producer");
-  if (!turns && !isRoomFor(stageCount, kAlignment / int64_t(sizeof(int64_t))))
-    return refuse("shared memory does not suffice for its memory barriers beside the stages");
-  producer.emplace(nest ? outer : scf::ForOp(), loop, slice);
-  if (!producer->isComplete())
-    return refuse(producer->whyNot());
+    producer.reset();
+    guarded.clear();
+    return;
+  }
+  meetsTwice = false;
   takeLoadsAround();
   addRemark(assumed.remarks, loop.getLoc(), "producer",
             "a thread beside the program starts its copies, in a group of warps of its own",
-            {{"warps", kProducerWarps}, {"words", most}});
+            {{"warps", kProducerWarps},
+             {"words", wordsBesideProducer()}});
+}
+
+int64_t StagePlan::wordsBesideProducer() const {
+  return shape.wordsBesideProducer(turns ? kTeams : 1, llvm::any_of(loads, isEdited));
+}
+
+std::string StagePlan::makeProducer() {
+  DotAsyncOp start = delayed ? delayed->start : inFlight->start;
+  const int64_t sums = wordsPerThread(start.getType());
+  int64_t words = sums;
+  if (delayed)
+    words += wordsPerThread(delayed->before.getType()) + wordsPerThread(start.getLhs().getType());
+  const int64_t most = wordsBesideProducer();
+  if (!given.isEmpty())
+    return "what its addresses are made of is loaded in the loop";
+  if (words + kOtherWords > most)
+    return "a thread would hold " + std::to_string(words) +
+           " registers of sums and operands at once, and has " + std::to_string(most) +
+           " beside a producer";
+  if (!nest && !isa<func::FuncOp>(loop->getParentOp()))
+    return "the loop stands within another one, or in a branch";
+  if (chosen.areBehindStores() && !apart)
+    return "it reads what the program may have stored";
+  if (stageCount < kFewestStagesOfRing && !delayed)
+    return "it has too few stages";
+  if (int64_t programs = std::min(room.programsByRegisters(sums), programsWith(stageCount));
+      !delayed && !turns && programs > 1)
+    return "there is room for " + std::to_string(programs) +
+           " programs on a multiprocessor, which hide each other's waits";
+  producer.emplace(loop, [this](LoadOp load) { return mayProducerLoad(load); });
+  if (!producer->isComplete())
+    return producer->whyNot();
+  // The slack is also for maps that it edits.
+  if (!turns && !isRoomFor(stageCount, kAlignment / int64_t(sizeof(int64_t))))
+    return "shared memory does not suffice for its memory barriers beside the stages";
+  SmallVector<Value> offsets;
+  for (const AsyncLoad &ahead : loads)
+    llvm::append_range(offsets, BlockAtOp(ahead.block->at).getOffsets());
+  bool canCompute = producer->add(offsets, loop.getBody()->getTerminator());
+  for (const AsyncLoad &ahead : loads)
+    if (BlockAtOp at = ahead.block->at; isEdited(ahead)) {
+      SmallVector<Value> numbers{at.getBase()};
+      llvm::append_range(numbers, at.getShape());
+      llvm::append_range(numbers, at.getStrides());
+      canCompute = canCompute && producer->add(numbers, outer);
+    }
+  if (apart)
+    canCompute = canCompute && producer->add(apart->numbers(), outer);
+  if (!canCompute)
+    return "its addresses depend on more than arithmetic: on what the program computes of tiles, "
+           "say";
+  for (LoadOp load : producer->loads()) {
+    SmallVector<ApartArguments> pairs;
+    if (allWrites.mayBePassedBy(load, pairs)) {
+      for (const ApartArguments &pair : pairs)
+        assumeApart(assumed.apart, pair);
+      continue;
+    }
+    if (outer->isProperAncestor(load))
+      return "what its addresses are made of is loaded in the loop around it";
+    guarded.push_back(load);
+  }
+  return apart || guarded.empty() ? "" : "it loads numbers that the kernel may store";
+}
+
+bool StagePlan::mayProducerLoad(LoadOp load) {
+  if (isa<RankedTensorType>(load.getType()))
+    return false;
+  SmallVector<ApartArguments> pairs;
+  return allWrites.mayBePassedBy(load, pairs) || (apart && allWrites.areOwnStores());
 }
 
 /// Whether nothing reads the buffer but products of the loop, and not the late one, which may still
@@ -234,12 +297,12 @@ static bool isReadWithin(Value buffer, scf::ForOp loop, Operation *late) {
 }
 
 void StagePlan::takeLoadsAround() {
-  if (!nest || turns)
+  if (!nest || !delayed)
     return;
   for (auto load : outer.getOps<LoadOp>()) {
     std::optional<AsyncLoad> ahead = chosen.asLoadAround(load, int64_t(around.size()));
     if (!ahead || !load->isBeforeInBlock(loop) || !isReadWithin(load, loop, delayed->start) ||
-        !producer->addAround(SmallVector<Value>(ahead->block->at.getOffsets())))
+        !producer->add(SmallVector<Value>(ahead->block->at.getOffsets()), load))
       continue;
     around.push_back(*ahead);
     addRemark(assumed.remarks, load.getLoc(), "pipelined",

@@ -27,7 +27,7 @@ public:
             const IndexAnalysis &analysis, const LoopWrites &writes, const LoopWrites &allWrites,
             GpuAssumptions &assumed)
       : loop(loop), shape(shape), askedStages(stageCount), stageCount(stageCount), assumed(assumed),
-        analysis(analysis), room(loop, shape, analysis),
+        analysis(analysis), allWrites(allWrites), room(loop, shape, analysis),
         chosen(loop, shape, analysis, writes, allWrites, assumed), loads(chosen.loads),
         slice(chosen.slice), given(chosen.given) {}
 
@@ -66,6 +66,7 @@ public:
   int64_t stageCount;
   GpuAssumptions &assumed;
   const IndexAnalysis &analysis;
+  const LoopWrites &allWrites;
   StageRoom room;
   AheadLoads chosen;
   llvm::SmallVectorImpl<AsyncLoad> &loads;
@@ -85,6 +86,8 @@ public:
   /// Loads of the loop around that a producer copies, too, each into a stage of its own, which the
   /// next round of that loop has when the inner one is through.
   llvm::SmallVector<AsyncLoad, 1> around;
+  /// Loads of numbers by the producer, of what the kernel may store.
+  llvm::SmallVector<tile::LoadOp> guarded;
 
 private:
   /// Takes the round in which a copy's address is loaded for one of the stages that were asked for,
@@ -116,6 +119,12 @@ private:
   bool isRoomForTeams(int64_t stages);
   /// Decides whether a thread beside the program starts the copies (Producer.h).
   void leaveToProducer();
+  /// Why a producer cannot; empty: `producer` can.
+  std::string makeProducer();
+  /// Returns the registers of a thread beside it.
+  int64_t wordsBesideProducer() const;
+  /// Whether the producer may load a number for itself, ahead of the program.
+  bool mayProducerLoad(tile::LoadOp load);
   /// Lets the producer copy what products read of a tile that is loaded once for all rounds.
   void takeLoadsAround();
   /// Whether anything but products reads the stages.
@@ -140,8 +149,10 @@ private:
   bool hasOtherProductLoops();
   /// Whether bytes of the stages that nothing else can take cost a program on each multiprocessor.
   bool leavesFewerPrograms();
-  /// The loop beside whose body the stages keep their bytes.
-  mlir::scf::ForOp besideStages() const { return nest ? outer : loop; }
+  /// The operation beside whose body the stages keep their bytes.
+  mlir::Operation *besideStages() const {
+    return producer ? producer->outermost() : nest ? mlir::scf::ForOp(outer) : mlir::scf::ForOp(loop);
+  }
   /// Shared memory of so many stages.
   int64_t bytesOfStages(int64_t stages) const;
   bool isRoomFor(int64_t stages, int64_t barriers);

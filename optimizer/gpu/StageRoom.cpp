@@ -35,10 +35,10 @@ int64_t StageRoom::otherBuffers() {
   return bytes;
 }
 
-int64_t StageRoom::scratchBeside(scf::ForOp stagesOwner, Pieces pieces) const {
+int64_t StageRoom::scratchBeside(Operation *stagesOwner, Pieces pieces) const {
   int64_t most = 0;
   if (shape.scratchBytes)
-    stagesOwner.getBody()->walk([&](Operation *op) {
+    stagesOwner->walk([&](Operation *op) {
       int64_t bytes = shape.scratchBytes(op);
       if (bytes > kLeastPieceBytes && pieces == Pieces::Least && mayBeStoredByEngine(op))
         bytes = kLeastPieceBytes;
@@ -47,10 +47,10 @@ int64_t StageRoom::scratchBeside(scf::ForOp stagesOwner, Pieces pieces) const {
   return most;
 }
 
-int64_t StageRoom::besideTurns(scf::ForOp stagesOwner) const {
+int64_t StageRoom::besideTurns(Operation *stagesOwner) const {
   int64_t most = 0, stored = 0;
   if (shape.scratchBytes)
-    stagesOwner.getBody()->walk([&](Operation *op) {
+    stagesOwner->walk([&](Operation *op) {
       const int64_t bytes = shape.scratchBytes(op);
       StoreOp store = bytes ? storeBehind(op) : StoreOp();
       if (std::optional<int64_t> pieces =

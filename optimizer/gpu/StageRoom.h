@@ -31,10 +31,10 @@ public:
   /// How stores that may be left to the copy engine count: as a whole, or as their least piece.
   enum class Pieces { Whole, Least };
   /// Shared memory that the most demanding operation in a loop takes.
-  int64_t scratchBeside(mlir::scf::ForOp stagesOwner, Pieces pieces) const;
+  int64_t scratchBeside(mlir::Operation *stagesOwner, Pieces pieces) const;
   /// Shared memory that a program takes in a loop beside the stages if it takes turns with another:
   /// for what it stores, and for the most demanding operation besides.
-  int64_t besideTurns(mlir::scf::ForOp stagesOwner) const;
+  int64_t besideTurns(mlir::Operation *stagesOwner) const;
   /// Programs on a multiprocessor that each take so many bytes of shared memory.
   int64_t programsWith(int64_t bytes) const {
     return shape.sharedBytes / std::max<int64_t>(1, bytes);

@@ -224,7 +224,7 @@ private:
     StoreOp store;
     std::optional<ArrayBlock> block;
     /// Of an array that the program describes, the loop in which it is the same, and the arrays
-    /// that the loop reads.
+    /// that the loop reads, if it is to wait where these are the same memory.
     LoopLikeOpInterface around;
     std::optional<ArraysApart> apart;
     Value tile;        // as threads have it
@@ -349,8 +349,8 @@ private:
 
   /// KernelAccesses::whyNotLate of an array that the program describes: of the loop in which it is
   /// the same, behind which all of the store is waited for. There the engine alone reads, what the
-  /// program describes, too: it can compare where these arrays lie. That such a kernel orders no
-  /// memory PipelineLoops has seen to.
+  /// program describes, too: it can compare where these arrays lie, or does so already for a
+  /// producer. That such a kernel orders no memory PipelineLoops has seen to.
   std::string whyNotLateIn(const ArrayBlock &block, EngineStore &one) {
     one.around = loopOfArray(block.at, one.store);
     bool isByThreads = false, isKnown = true;
@@ -366,6 +366,8 @@ private:
     });
     if (isByThreads)
       return "threads access memory beside it, in the loop in which the array is the same";
+    if (one.around->hasAttr(kAwaitsStoresAttr))
+      return "";
     if (isKnown && !read.empty())
       one.apart = ArraysApart::of(one.around, read, analysis);
     return one.apart ? ""
@@ -485,8 +487,9 @@ private:
     if (one.apart) {
       OpBuilder before(one.around);
       areApart = one.apart->emit(before);
-      keepOutOfNothing(builder, *one.block, map, there);
     }
+    if (one.block->isEdited)
+      keepOutOfNothing(builder, *one.block, map, there);
     const int64_t stages = one.buffer.getStages();
     for (auto [number, piece] : llvm::enumerate(piecesOf(builder, one))) {
       Value stage = arith::ConstantOp::create(
@@ -509,7 +512,7 @@ private:
     }
     if (one.apart)
       endInTime(builder, one, areApart);
-    else
+    else if (!one.block->isEdited) // else the loop waits itself
       waitAtEndOf(one.isInLoop ? &function.getBody().front() : store->getBlock());
     addRemark(
         assumed.remarks, place, "by-copy-engine",

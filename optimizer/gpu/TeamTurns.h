@@ -53,6 +53,8 @@ public:
   /// second team says that it is over.
   void begin(mlir::OpBuilder &builder, mlir::Value over);
 
+  /// Returns the team's number; i32.
+  mlir::Value number() const { return team; }
   /// Of this team and the other one; i1.
   mlir::Value isFirst() const { return isFirstTeam; }
   mlir::Value isSecond() const { return isSecondTeam; }

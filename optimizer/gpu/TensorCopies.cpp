@@ -200,7 +200,7 @@ LoopLikeOpInterface loopOfArray(BlockAtOp block, Operation *user) {
   return found;
 }
 
-Value wholePieces(OpBuilder &builder, const ArrayBlock &block) {
+Value wholePieces(OpBuilder &builder, const ArrayBlock &block, const IRMapping &there) {
   BlockAtOp at = block.at;
   Location place = at.getLoc();
   auto constant = [&](int64_t number) {
@@ -208,9 +208,35 @@ Value wholePieces(OpBuilder &builder, const ArrayBlock &block) {
   };
   const auto pointer = cast<PtrType>(at.getBase().getType());
   const int64_t piece = kAlignment * 8 / pointer.getPointee().getIntOrFloatBitWidth();
-  Value extent = at.getShape()[block.dimensions().back()];
+  Value extent = there.lookupOrDefault(at.getShape()[block.dimensions().back()]);
   extent = arith::MaxSIOp::create(builder, place, extent, constant(0));
   return arith::AndIOp::create(builder, place, extent, constant(-piece));
+}
+
+/// The map of an array of that base, extents and strides, the dimension of rows last.
+static Value makeMap(OpBuilder &builder, const ArrayBlock &block, BufferType buffer, Value base,
+                     ArrayRef<Value> shape, ArrayRef<Value> strides) {
+  const int64_t panel = placesOf(buffer, block.rowAxis)->panelBytes;
+  const int64_t columns = panel * 8 / buffer.getElement().getIntOrFloatBitWidth();
+  SmallVector<int64_t, 5> box(block.outerDimensions(), 1);
+  box.append({rowsOfBox(buffer.getShape()[1 - block.rowAxis]), columns});
+  auto type = TensorMapType::get(builder.getContext(), box, buffer.getElement(), panel);
+  BlockAtOp at = block.at;
+  return TensorMapOp::create(builder, at.getLoc(), type, base, shape, strides);
+}
+
+Value describeArray(OpBuilder &builder, const ArrayBlock &block, BufferType buffer,
+                    const IRMapping &there) {
+  BlockAtOp at = block.at;
+  auto inOrder = [&](OperandRange numbers) {
+    return llvm::map_to_vector(block.dimensions(), [&](int32_t dimension) {
+      return there.lookupOrDefault(numbers[dimension]);
+    });
+  };
+  SmallVector<Value> shape = inOrder(at.getShape()), strides = inOrder(at.getStrides());
+  if (block.isCut)
+    shape.back() = wholePieces(builder, block, there);
+  return makeMap(builder, block, buffer, there.lookupOrDefault(at.getBase()), shape, strides);
 }
 
 Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {
@@ -220,23 +246,18 @@ Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {
   if (block.isEdited) {
     LoopLikeOpInterface around = loopOfArray(at, user);
     builder.setInsertionPoint(around ? around.getOperation() : user);
+    return describeArray(builder, block, buffer, {});
   }
-  const int64_t panel = placesOf(buffer, block.rowAxis)->panelBytes;
-  const int64_t columns = panel * 8 / buffer.getElement().getIntOrFloatBitWidth();
   IRMapping made;
   auto atEntry = [&](OperandRange numbers) {
     return llvm::map_to_vector(block.dimensions(), [&](int32_t dimension) {
-      return block.isEdited ? Value(numbers[dimension])
-                            : cloneOf(numbers[dimension], builder, made);
+      return cloneOf(numbers[dimension], builder, made);
     });
   };
   SmallVector<Value> shape = atEntry(at.getShape()), strides = atEntry(at.getStrides());
   if (block.isCut)
     shape.back() = wholePieces(builder, block);
-  SmallVector<int64_t, 5> box(block.outerDimensions(), 1);
-  box.append({rowsOfBox(buffer.getShape()[1 - block.rowAxis]), columns});
-  auto type = TensorMapType::get(builder.getContext(), box, buffer.getElement(), panel);
-  return TensorMapOp::create(builder, at.getLoc(), type, at.getBase(), shape, strides);
+  return makeMap(builder, block, buffer, at.getBase(), shape, strides);
 }
 
 /// A coordinate has 32 bits. A block at one that does not fit is outside the array, and stays

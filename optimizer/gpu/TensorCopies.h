@@ -67,7 +67,8 @@ bool isOfEngine(tile::BufferType buffer, int rowAxis);
 mlir::LoopLikeOpInterface loopOfArray(tile::BlockAtOp block, mlir::Operation *user);
 
 /// Returns how many elements of a row lie in its whole pieces of 16 bytes, at the builder's place.
-mlir::Value wholePieces(mlir::OpBuilder &builder, const ArrayBlock &block);
+mlir::Value wholePieces(mlir::OpBuilder &builder, const ArrayBlock &block,
+                        const mlir::IRMapping &there = {});
 
 /// Whether the array is the same in all iterations of the loop.
 bool isSameThroughout(tile::BlockAtOp block, mlir::LoopLikeOpInterface loop);
@@ -78,6 +79,10 @@ bool isPositiveStride(mlir::Value stride, const IndexAnalysis &analysis);
 /// Describes the array, in boxes for the buffer: at the kernel's entry, or where the program edits
 /// it, in front of `user` and of the loops around that in which it stays the same.
 mlir::Value tensorMapOf(const ArrayBlock &block, tile::BufferType buffer, mlir::Operation *user);
+
+/// Describes an array whose address is loaded at the builder's place, by what `there` has for it.
+mlir::Value describeArray(mlir::OpBuilder &builder, const ArrayBlock &block,
+                          tile::BufferType buffer, const mlir::IRMapping &there);
 
 /// Copies the block at the offsets that `there` has, if the iteration `exists`. The memory barrier
 /// of that number among `full` knows when it has arrived.

@@ -392,11 +392,11 @@ void SimulatedBlock::proxyFence(int32_t isGlobal) {
     return;
   for (uint64_t address : thread.unfencedGlobal)
     if (GlobalByte &byte = block.storedGlobal[address]; byte.writer == int32_t(block.running))
-      byte.fenceEpoch = block.epoch;
+      byte.fenced = block.now();
   thread.unfencedGlobal.clear();
   for (uint64_t address : thread.unfencedWritten)
     if (StoredByte &byte = block.tensorStored[address]; byte.storer == int32_t(block.running))
-      byte.fenceEpoch = block.epoch;
+      byte.fenced = block.now();
   thread.unfencedWritten.clear();
 }
 

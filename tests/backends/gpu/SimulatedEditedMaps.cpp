@@ -1,6 +1,6 @@
-// Maps that programs of the simulated GPU edit. The memory is a program's from its claim to its
-// release. A map is edited by the first warp, all of whose lanes write the scratch, and not while
-// copies by it are under way; the host would accept it.
+// Maps that programs of the simulated GPU edit, and producers. The memory is theirs from their claim
+// to their release. A map is edited by the first warp, all of whose lanes write the scratch, and not
+// while copies by it are under way; the host would accept it.
 #include "SimulatedThreads.h"
 
 namespace sectile::testing {
@@ -10,19 +10,26 @@ bool SimulatedBlock::isUnderWay(const SimulatedTensorMap *map) const {
   return llvm::any_of(tensorCopies, [&](const TensorCopy &copy) { return copy.by == map; });
 }
 
+bool SimulatedBlock::isOfCopyingWarp() const {
+  const unsigned perPart = launch.programWarps * launch.lanes,
+                 begin = unsigned(partOf(int32_t(running))) * perPart;
+  return running >= begin && running < begin + launch.lanes;
+}
+
 uint64_t SimulatedBlock::mapsClaim(int32_t count, int32_t isHere) {
   SimulatedBlock &block = *current();
   // What threads of other warps get is no address.
   if (!isHere)
     return 1;
-  if (block.running >= block.launch.lanes)
+  if (!block.isOfCopyingWarp())
     block.problem("a thread of another warp than the first claims maps");
-  if (!block.editedMaps) {
-    block.editedMaps = std::make_unique<SimulatedTensorMap[]>(size_t(count));
+  EditedMaps &claimed = block.editedMaps[block.partOf(int32_t(block.running))];
+  if (!claimed.maps) {
+    claimed.maps = std::make_unique<SimulatedTensorMap[]>(size_t(count));
     for (int32_t number = 0; number < count; ++number)
-      block.editedMaps[size_t(number)].magic = 0;
+      claimed.maps[size_t(number)].magic = 0;
   }
-  return reinterpret_cast<uint64_t>(block.editedMaps.get());
+  return reinterpret_cast<uint64_t>(claimed.maps.get());
 }
 
 void SimulatedBlock::mapEdit(SimulatedTensorMap *map, uint64_t shared, const void *array,
@@ -40,7 +47,7 @@ void SimulatedBlock::mapEdit(SimulatedTensorMap *map, uint64_t shared, const voi
     return;
   if (block.isUnderWay(map))
     block.problem("race: a map is edited while the engine copies by it");
-  if (block.hasReleasedMaps)
+  if (block.editedMaps[block.partOf(int32_t(block.running))].areReleased)
     block.problem("a map is edited in memory that the program has given back");
   SimulatedTensorMap made;
   std::memcpy(&made, array, sizeof made); // a thread's stack is not aligned for one
@@ -75,12 +82,13 @@ void SimulatedBlock::mapsRelease(SimulatedTensorMap *maps, int32_t count, int32_
   SimulatedBlock &block = *current();
   if (!isFirst)
     return;
-  if (maps != block.editedMaps.get() || block.hasReleasedMaps)
+  EditedMaps &claimed = block.editedMaps[block.partOf(int32_t(block.running))];
+  if (maps != claimed.maps.get() || claimed.areReleased)
     block.problem("the program gives memory back that is not its");
   for (int32_t number = 0; number < count; ++number)
     if (block.isUnderWay(maps + number))
       block.problem("the program gives a map back while the engine copies by it");
-  block.hasReleasedMaps = true;
+  claimed.areReleased = true;
 }
 
 } // namespace sectile::testing

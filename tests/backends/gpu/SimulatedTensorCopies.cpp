@@ -93,7 +93,7 @@ public:
                       {builder.getInt32(areWritten), builder.getInt32(pending)});
   }
 
-  gpu::RegisterShares shareRegisters(int64_t, int64_t, int64_t) const override {
+  gpu::RegisterShares shareRegisters(int64_t, int64_t, int64_t, bool) const override {
     return {.first = hasProducers};
   }
   void setRegisters(llvm::IRBuilderBase &, int64_t, bool) const override {}
@@ -569,16 +569,14 @@ void SimulatedBlock::checkStoresIn(const TensorCopy &copy, bool isStart) {
       const auto found = storedGlobal.find(place);
       const bool isSeen =
           found == storedGlobal.end() ||
-          (found->second.fenceEpoch >= 0 &&
-           !(isStart && isOpen(found->second.fenceEpoch, partOf(found->second.writer)) &&
-             found->second.writer != int32_t(running)));
+          (found->second.fenced.epoch >= 0 &&
+           !(isStart && isOpenOfOther(found->second.fenced, found->second.writer)));
       if (!isSeen)
         problem("race: a tensor copy reads global memory where a thread of the program stores");
       const auto stored = tensorStored.find(place);
       if (stored != tensorStored.end() &&
-          (stored->second.fenceEpoch < 0 ||
-           (isStart && isOpen(stored->second.fenceEpoch, partOf(stored->second.storer)) &&
-            stored->second.storer != int32_t(running))))
+          (stored->second.fenced.epoch < 0 ||
+           (isStart && isOpenOfOther(stored->second.fenced, stored->second.storer))))
         problem("race: a tensor copy reads global memory where a tensor store of the program "
                 "writes");
     }
@@ -633,7 +631,7 @@ void SimulatedBlock::checkEnd() {
   });
   if (!tensorCopies.empty())
     problem("a copy is still under way when the program ends");
-  if (editedMaps && !hasReleasedMaps)
+  if (llvm::any_of(editedMaps, [](const auto &each) { return !each.second.areReleased; }))
     problem("the program has not given the memory of its maps back");
   for (const Arrival &arrival : arrivals)
     if (!arrival.knowing)

@@ -113,7 +113,7 @@ void SimulatedBlock::endStores(unsigned thread) {
   unorderedStored.clear();
   for (uint64_t address : waiting.unwritten)
     if (StoredByte &byte = tensorStored[address]; byte.storer == int32_t(thread))
-      byte.writtenEpoch = epoch;
+      byte.written = {epoch, waiting.rounds};
   waiting.unfencedWritten.insert(waiting.unfencedWritten.end(), waiting.unwritten.begin(),
                                  waiting.unwritten.end());
   waiting.unwritten.clear();

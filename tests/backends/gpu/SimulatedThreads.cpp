@@ -259,12 +259,11 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
   for (int32_t offset = 0; !tensorStored.empty() && offset < bytes; ++offset)
     if (const auto found = tensorStored.find(address + uint64_t(offset));
         found != tensorStored.end() &&
-        (found->second.writtenEpoch < 0 ||
-         (found->second.storer != int32_t(running) &&
-          isOpen(found->second.writtenEpoch, partOf(found->second.storer)))))
+        (found->second.written.epoch < 0 ||
+         isOpenOfOther(found->second.written, found->second.storer)))
       problem("race: thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
               " global memory where a tensor store of the program writes");
-  if (isWritten && (launch.hasTensorMaps || editedMaps))
+  if (isWritten && (launch.hasTensorMaps || !editedMaps.empty()))
     for (int32_t offset = 0; offset < bytes; ++offset) {
       storedGlobal[address + uint64_t(offset)] = {.writer = int32_t(running)};
       thread.unfencedGlobal.push_back(address + uint64_t(offset));

@@ -169,16 +169,20 @@ private:
     std::vector<bool> knows;
     size_t knowing = 0;
   };
-  /// Who has stored a byte of global memory last, and when it was fenced; -1: it was not.
+  /// When a thread has done something: the epoch, and its rounds; -1: it has not.
+  struct Moment {
+    int64_t epoch = -1, round = -1;
+  };
+  /// Who has stored a byte of global memory last, and when it was fenced.
   struct GlobalByte {
     int32_t writer = -1;
-    int64_t fenceEpoch = -1;
+    Moment fenced = {};
   };
   /// The thread whose tensor store has written a byte of global memory last, when it had waited for
-  /// that, and when it was fenced; -1: it has not, it was not.
+  /// that, and when it was fenced.
   struct StoredByte {
     int32_t storer = -1;
-    int64_t writtenEpoch = -1, fenceEpoch = -1;
+    Moment written = {}, fenced = {};
   };
   /// A copy or a store of a box that is under way: first it reads, then it lands.
   struct TensorCopy {
@@ -226,6 +230,14 @@ private:
   /// Whether no barrier since that epoch has been of threads of that part, and of the running one.
   bool isOpen(int64_t then, size_t part) const {
     return then >= (part == partOf(int32_t(running)) ? metEpochs[part] : metEpoch);
+  }
+  Moment now() const { return {epoch, threads[running].rounds}; }
+  /// Whether another thread has done that, and neither a barrier nor a memory barrier, at which it
+  /// has arrived since and the running thread has waited, is between.
+  bool isOpenOfOther(const Moment &then, int32_t thread) const {
+    const size_t part = partOf(thread);
+    return thread != int32_t(running) && isOpen(then.epoch, part) &&
+           then.round >= threads[running].roundsKnown[part];
   }
   /// Whether another thread has written the byte, and no barrier is between.
   bool isWrittenByOther(const Byte &byte) const {
@@ -322,6 +334,8 @@ private:
   void land(const TensorCopy &copy);
   // SimulatedEditedMaps.cpp
   bool isUnderWay(const SimulatedTensorMap *map) const;
+  /// Whether the running thread is one of the warp that starts copies in its part of the block.
+  bool isOfCopyingWarp() const;
   // SimulatedTensorStores.cpp
   void claimForStore(uint64_t address);
   void readStage(TensorCopy &store);
@@ -348,8 +362,12 @@ private:
   std::vector<int32_t> openArrivals; // those that some threads do not know
   std::vector<TensorCopy> tensorCopies;
   std::unordered_map<uint64_t, GlobalByte> storedGlobal; // where there are tensor maps
-  std::unique_ptr<SimulatedTensorMap[]> editedMaps;      // that the program has claimed
-  bool hasReleasedMaps = false;
+  /// Maps that a program has claimed, or a producer; none: it has given them back.
+  struct EditedMaps {
+    std::unique_ptr<SimulatedTensorMap[]> maps;
+    bool areReleased = false;
+  };
+  std::map<size_t, EditedMaps> editedMaps; // by the part of the block
   /// What tensor stores write: the bytes, and those that no thread has seen written.
   std::unordered_map<uint64_t, StoredByte> tensorStored;
   std::unordered_set<uint64_t> unorderedStored;
