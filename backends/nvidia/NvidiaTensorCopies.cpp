@@ -194,7 +194,7 @@ gpu::RegisterShares NvidiaTensorCopies::shareRegisters(int64_t registers, int64_
   // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24, and
   // spills with 40 what one that edits maps holds.
   constexpr int64_t kEach = 8, kMost = 255, kMostThreads = 1024;
-  const int64_t ofOthers = othersEditMaps ? 56 : 24;
+  const int64_t ofOthers = othersEditMaps ? 40 : 24;
   const int64_t all = threads + others;
   if (all > kMostThreads)
     return {};

@@ -121,41 +121,51 @@ Value ArraysApart::emit(OpBuilder &builder, const IRMapping &there) const {
   return are;
 }
 
-Value ArraysApart::readsMeet(OpBuilder &builder, const IRMapping &there,
-                             const Bytes &others) const {
-  Value any;
+ArraysApart::Comparison ArraysApart::compare(OpBuilder &builder, const IRMapping &there,
+                                             const Bytes &others) const {
+  Location place = readOnes.front().base.getLoc();
+  auto both = [&](Value one, Value other, auto make) { return one ? make(one, other) : other; };
+  auto either = [&](Value one, Value other) {
+    return both(one, other, [&](Value one, Value other) -> Value {
+      return arith::OrIOp::create(builder, place, one, other);
+    });
+  };
+  auto invert = [&](Value value) -> Value {
+    return arith::XOrIOp::create(
+        builder, place, value,
+        arith::ConstantOp::create(builder, place, builder.getBoolAttr(true)));
+  };
+  Comparison result{};
+  Value areNear;
+  for (const ArrayDescribed &array : writtenOnes) {
+    auto [begin, end] = bytesOf(builder, array, there, areNear);
+    result.written.begin = both(result.written.begin, begin, [&](Value one, Value other) -> Value {
+      return arith::MinUIOp::create(builder, place, one, other);
+    });
+    result.written.end = both(result.written.end, end, [&](Value one, Value other) -> Value {
+      return arith::MaxUIOp::create(builder, place, one, other);
+    });
+  }
+  if (areNear) {
+    auto orElse = [&](Value value, int64_t other) {
+      return arith::SelectOp::create(builder, place, areNear, value,
+                                     number(builder, place, other));
+    };
+    result.written = {orElse(result.written.begin, 0), orElse(result.written.end, -1)};
+  } else {
+    result.written = {number(builder, place, 0), number(builder, place, 0)};
+  }
+  // One after the other, as a thread that does so has few registers.
   for (const ArrayDescribed &array : readOnes) {
-    Location place = array.base.getLoc();
     Value isNear;
     const Bytes bytes = bytesOf(builder, array, there, isNear);
-    Value isFar = arith::XOrIOp::create(
-        builder, place, isNear,
-        arith::ConstantOp::create(builder, place, builder.getBoolAttr(true)));
-    Value meets = arith::OrIOp::create(builder, place, isFar, meet(builder, bytes, others));
-    any = any ? arith::OrIOp::create(builder, place, any, meets) : meets;
+    Value isFar = invert(isNear);
+    result.meetWritten =
+        either(either(result.meetWritten, isFar), meet(builder, bytes, result.written));
+    result.meetOthers =
+        either(either(result.meetOthers, isFar), meet(builder, bytes, others));
   }
-  return any;
-}
-
-ArraysApart::Bytes ArraysApart::written(OpBuilder &builder, const IRMapping &there) const {
-  Bytes all;
-  Value areNear;
-  if (writtenOnes.empty()) {
-    Value nothing = number(builder, builder.getUnknownLoc(), 0);
-    return {nothing, nothing};
-  }
-  for (const ArrayDescribed &array : writtenOnes) {
-    Location place = array.base.getLoc();
-    const Bytes bytes = bytesOf(builder, array, there, areNear);
-    all.begin = !all.begin ? bytes.begin
-                           : arith::MinUIOp::create(builder, place, all.begin, bytes.begin);
-    all.end = !all.end ? bytes.end : arith::MaxUIOp::create(builder, place, all.end, bytes.end);
-  }
-  Location place = all.begin.getLoc();
-  auto orElse = [&](Value value, int64_t other) {
-    return arith::SelectOp::create(builder, place, areNear, value, number(builder, place, other));
-  };
-  return {orElse(all.begin, 0), orElse(all.end, -1)};
+  return result;
 }
 
 SmallVector<Value> ArraysApart::numbers() const {

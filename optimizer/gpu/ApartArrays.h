@@ -51,12 +51,14 @@ public:
   /// False also of arrays with rows further apart than kFarthestRows. `there` has other values for
   /// what describes them.
   mlir::Value emit(mlir::OpBuilder &builder, const mlir::IRMapping &there = {}) const;
-  /// Emits whether one of those that are read has memory in common with that; i1.
-  mlir::Value readsMeet(mlir::OpBuilder &builder, const mlir::IRMapping &there,
-                        const Bytes &others) const;
-  /// Emits from where to where those that are written go; all of memory where rows are that far
-  /// apart.
-  Bytes written(mlir::OpBuilder &builder, const mlir::IRMapping &there) const;
+  /// The opposite, whether one of those that are read has memory in common with `others`, and from
+  /// where to where those that are written go: all of memory where rows are that far apart.
+  struct Comparison {
+    mlir::Value meetWritten, meetOthers; // i1
+    Bytes written;
+  };
+  Comparison compare(mlir::OpBuilder &builder, const mlir::IRMapping &there,
+                     const Bytes &others) const;
   /// Returns what describes all of them.
   llvm::SmallVector<mlir::Value> numbers() const;
 

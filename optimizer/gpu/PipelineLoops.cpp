@@ -188,9 +188,9 @@ private:
     if (producer) {
       rings.emplace(static_cast<StagePlan &>(*this));
       rings->makeBarriers(builder, shape.warpCount);
-      if (isBehindStores) {
-        stored.emplace(outer, *apart, guarded);
-        stored->makeBarriers(builder, shape.warpCount, turns ? kTeams : 1);
+      if (isBehindStores || (turns && !isOfWorkers(outer))) {
+        stored.emplace(outer, apart, guarded, turns ? kTeams : 1);
+        stored->makeBarriers(builder, shape.warpCount);
       }
     } else {
       // Whatever the bytes of the stages held before is out of the engine's way, too.
@@ -341,14 +341,22 @@ private:
       else if (!around.empty())
         carried.push_back(constant(i32, 0));
       if (stored)
-        carried.push_back(turns ? turns->number() : constant(i32, 0));
+        carried.push_back(constant(i32, 0));
       if (producer) {
-        throughNest.emplace(builder, outer, carried);
-        carried.assign(throughNest->entering().begin(), throughNest->entering().end());
+        SmallVector<Value> all(carried);
+        if (stored && apart) // the number of the visit
+          all.push_back(constant(i32, 0));
+        throughNest.emplace(builder, outer, all);
+        ValueRange entering = throughNest->entering().take_front(carried.size());
+        carried.assign(entering.begin(), entering.end());
         builder.setInsertionPoint(outer);
       }
-      if (turns)
+      if (turns) {
+        Value number = turns->begin(builder, outer, stored ? carried.back() : Value());
+        if (stored)
+          carried.back() = number;
         skipOtherTeam(carried, position, crossing);
+      }
       outer = carryMore(builder, outer, carried);
       nest.emplace(outer, loop, slice);
       if (stored) {
@@ -535,8 +543,11 @@ private:
       Operation *end = outer.getBody()->getTerminator();
       if (stored) {
         OpBuilder::InsertionGuard guard(builder);
+        Value number = outer.getRegionIterArgs().back();
+        builder.setInsertionPoint(firstAccessBehind(made));
+        stored->awaitOtherTeam(builder, number);
         builder.setInsertionPoint(end);
-        carried.push_back(stored->endRound(builder, outer.getRegionIterArgs().back()));
+        carried.push_back(stored->endRound(builder, number));
       }
       end->insertOperands(end->getNumOperands(), carried);
     }
@@ -553,13 +564,8 @@ private:
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
       builder.setInsertionPointAfter(outer);
-    if (throughNest) {
-      SmallVector<Value> leaving(
-          outer.getResults().take_back(int64_t(throughNest->entering().size())));
-      if (stored)
-        leaving.back() = stored->leave(builder, leaving.back());
-      throughNest->leave(leaving);
-    }
+    if (throughNest)
+      leaveNest();
     if (full && !turns) {
       BarrierOp::create(builder, place, /*sharedOnly=*/true);
       MBarrierEndOp::create(builder, place, full);
@@ -583,16 +589,40 @@ private:
       turns->share(builder, outer);
   }
 
-  /// The first team multiplies as soon as it can: in front of the outer loop, of what that carries
-  /// the second one's is a round later.
+  /// Behind the outer loop, says what the loops around are to carry.
+  void leaveNest() {
+    ValueRange entering = throughNest->entering();
+    const bool countsVisits = stored && apart;
+    SmallVector<Value> leaving(outer.getResults().take_back(entering.size() - countsVisits));
+    if (turns && stored) {
+      auto [stage, parity] = turns->skipAll(builder, entering[0], entering[1]);
+      leaving[0] = stage, leaving[1] = parity;
+      leaving.back() = turns->numberBehind(builder);
+    }
+    if (countsVisits)
+      leaving.push_back(stored->leave(builder, entering.back()));
+    throughNest->leave(leaving);
+  }
+
+  /// Returns the first operation behind the inner loop that accesses memory, or the end of the round
+  /// of the outer one.
+  static Operation *firstAccessBehind(scf::ForOp made) {
+    Operation *op = made->getNextNode();
+    while (op->getNextNode() && (isMemoryEffectFree(op) || touchesOnlySharedMemory(op)))
+      op = op->getNextNode();
+    return op;
+  }
+
+  /// The first team multiplies as soon as it can: in front of the outer loop, what that carries is a
+  /// round later for the other one.
   void skipOtherTeam(SmallVectorImpl<Value> &carried, const NestPosition &position,
                      const NestPosition &crossing) {
     Location place = loop.getLoc();
     turns->countRounds(builder, loop);
-    const size_t count = producer ? 2 : carried.size() - 1;
+    const size_t count = producer ? 2 : carried.size() - 1; // all but parity and number
     ArrayRef<Value> skipped = ArrayRef(carried).take_front(count);
     auto second = scf::IfOp::create(builder, place, ValueRange(skipped).getTypes(),
-                                    turns->isSecond(), /*withElseRegion=*/true);
+                                    turns->isBehind(), /*withElseRegion=*/true);
     builder.setInsertionPointToStart(second.thenBlock());
     scf::YieldOp::create(builder, place, behindOtherTeam(skipped, position, crossing));
     builder.setInsertionPointToStart(second.elseBlock());

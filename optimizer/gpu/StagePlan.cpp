@@ -14,6 +14,10 @@ static constexpr int64_t kStagesOfTwoAhead = 4;
 /// A stage that is read, that of the product before, and one that is filled: with fewer the thread
 /// that starts copies would wait for a round that waits for it.
 static constexpr int64_t kFewestStagesOfRing = 3;
+/// Registers of a thread besides those of the sums where a producer starts all copies.
+static constexpr int64_t kOtherWordsOfTurns = 40;
+/// Scratch of a map that is edited.
+static constexpr int64_t kMapBytes = 128;
 /// What is of the block comes first in shared memory, and the rest begins at a multiple of this.
 static constexpr int64_t kAlignment = 1024;
 
@@ -45,6 +49,13 @@ bool StagePlan::decide() {
   letProductsLast();
   takeTurns();
   leaveToProducer();
+  if (turns)
+    addRemark(assumed.remarks, loop.getLoc(), "turns",
+              isOfWorkers(outer)
+                  ? "two programs share a block of threads: one multiplies while the other ends"
+                  : "two teams of threads go through the rounds of the loop around by turns: one "
+                    "multiplies while the other ends",
+              {{"programs", kTeams}, {"stages", stageCount}});
   for (const AsyncLoad &ahead : loads)
     notePipelined(ahead);
   for (LoadOp load : slice.given())
@@ -159,7 +170,8 @@ void StagePlan::letProductsLast() {
 }
 
 void StagePlan::takeTurns() {
-  if (!nest || !inFlight || !shape.leastTurnWords || !isOfWorkers(outer))
+  if (!nest || !inFlight || !shape.leastTurnWords ||
+      !(isOfWorkers(outer) ? llvm::none_of(loads, isEdited) : mayShareRounds()))
     return;
   DotAsyncOp product = inFlight->start;
   const layout::MatrixInstruction *instruction = shape.bufferInstruction(product.getInstruction());
@@ -167,7 +179,6 @@ void StagePlan::takeTurns() {
   auto isStage = [&](Value operand) { return chosen.has(loadBehind(operand)); };
   if (words < shape.leastTurnWords || !instruction || instruction->warpCount() != shape.warpCount ||
       !isStage(product.getLhs()) || !isStage(product.getRhs()) || areReadElsewhere() ||
-      llvm::any_of(loads, isEdited) ||
       kTeams * shape.threadCount() * (words + kOtherWords) > shape.registerWords)
     return;
   const auto least =
@@ -176,19 +187,33 @@ void StagePlan::takeTurns() {
                                         uint64_t(words))));
   for (int64_t stages = kTeams * askedStages; stages >= least; --stages)
     if (isRoomForTeams(stages)) {
+      beforeTurns = {stageCount, meetsTwice};
       stageCount = stages;
       meetsTwice = false;
       turns.emplace(loop.getLoc(), stages);
-      addRemark(assumed.remarks, loop.getLoc(), "turns",
-                "two programs share a block of threads: one multiplies while the other ends",
-                {{"programs", kTeams}, {"stages", stages}});
       return;
     }
 }
 
+bool StagePlan::mayShareRounds() {
+  if (!shape.wordsBesideProducer || !isSharedByRounds(outer, loop))
+    return false;
+  bool mayShare = true;
+  outer.getBody()->walk([&](LoadOp load) {
+    // Behind the loop it waits for the other team's round.
+    SmallVector<ApartArguments> pairs;
+    mayShare &= chosen.has(load) || allWrites.mayBePassedBy(load, pairs) ||
+                loop->isBeforeInBlock(outer.getBody()->findAncestorOpInBlock(*load));
+  });
+  return mayShare;
+}
+
 bool StagePlan::isRoomForTeams(int64_t stages) {
-  // For each stage two memory barriers, and one for each team's turns.
-  const int64_t ofBlock = bytesOfStages(stages) + int64_t(sizeof(int64_t)) * (2 * stages + kTeams);
+  // For each stage two memory barriers, and one for each team's turns and one for what it stores;
+  // the maps that a producer edits.
+  const int64_t ofBlock = bytesOfStages(stages) +
+                          int64_t(sizeof(int64_t)) * (2 * stages + 2 * kTeams) +
+                          kMapBytes * llvm::count_if(loads, isEdited);
   const int64_t ofTeam = room.otherBuffers() + room.besideTurns(outer);
   return int64_t(llvm::alignTo(ofBlock, kAlignment)) +
              kTeams * int64_t(llvm::alignTo(ofTeam, kAlignment)) <=
@@ -201,11 +226,17 @@ void StagePlan::leaveToProducer() {
       !(delayed || turns || (areEdited && inFlight)) || areReadElsewhere() ||
       !(areEdited || countsRounds()))
     return;
-  if (std::string whyNot = makeProducer(); !whyNot.empty()) {
+  std::string whyNot = makeProducer();
+  if (!whyNot.empty() && turns && !isOfWorkers(outer)) {
+    dropTurns();
+    if (!areEdited)
+      return;
+    whyNot = makeProducer();
+  }
+  if (!whyNot.empty()) {
     addRemark(assumed.remarks, loop.getLoc(), "no-producer",
               "threads that multiply start its copies: " + whyNot);
     producer.reset();
-    guarded.clear();
     return;
   }
   meetsTwice = false;
@@ -214,6 +245,12 @@ void StagePlan::leaveToProducer() {
             "a thread beside the program starts its copies, in a group of warps of its own",
             {{"warps", kProducerWarps},
              {"words", wordsBesideProducer()}});
+}
+
+void StagePlan::dropTurns() {
+  std::tie(stageCount, meetsTwice) = beforeTurns;
+  turns.reset();
+  producer.reset();
 }
 
 int64_t StagePlan::wordsBesideProducer() const {
@@ -227,9 +264,10 @@ std::string StagePlan::makeProducer() {
   if (delayed)
     words += wordsPerThread(delayed->before.getType()) + wordsPerThread(start.getLhs().getType());
   const int64_t most = wordsBesideProducer();
+  guarded.clear();
   if (!given.isEmpty())
     return "what its addresses are made of is loaded in the loop";
-  if (words + kOtherWords > most)
+  if (words + (turns ? kOtherWordsOfTurns : kOtherWords) > most)
     return "a thread would hold " + std::to_string(words) +
            " registers of sums and operands at once, and has " + std::to_string(most) +
            " beside a producer";

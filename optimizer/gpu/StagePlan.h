@@ -117,6 +117,11 @@ private:
   /// (TeamTurns.h). The stages are those of both.
   void takeTurns();
   bool isRoomForTeams(int64_t stages);
+  /// Whether two teams may have every other round of the loop around.
+  bool mayShareRounds();
+  /// Decides otherwise.
+  void dropTurns();
+  std::pair<int64_t, bool> beforeTurns; // stageCount and meetsTwice
   /// Decides whether a thread beside the program starts the copies (Producer.h).
   void leaveToProducer();
   /// Why a producer cannot; empty: `producer` can.

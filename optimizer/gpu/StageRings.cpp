@@ -163,7 +163,7 @@ void StageRings::makeProducer(OpBuilder &builder, StoredRounds *stored) {
   ProgramSlice::Steps steps;
   const bool areEdited =
       llvm::any_of(plan.loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; });
-  const size_t ofRings = 2 * rings.size(), ofStored = ofRings + (around ? 1 : 0);
+  const size_t ofRings = 2 * rings.size(), ofStored = ofRings + size_t(around.has_value());
   auto enterDescribed = [&](IRMapping &there, ProgramSlice::State &state) {
     if (!areEdited)
       return;

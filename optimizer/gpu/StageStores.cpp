@@ -726,15 +726,30 @@ std::optional<int64_t> bytesInTurns(StoreOp store, const IndexAnalysis &analysis
   SmallVector<ApartArguments> dropped;
   SmallVector<StoreOp> others;
   auto moved = store.getValue().getDefiningOp<ConvertLayoutOp>();
-  if (!moved || !store.getBlock() ||
-      !KernelAccesses(store->getParentOfType<func::FuncOp>())
-           .whyNotLate(store, dropped, others)
-           .empty() ||
-      !others.empty())
+  if (!moved || !store.getBlock())
     return std::nullopt;
   std::optional<ArrayBlock> block = storedBlockOf(store, analysis, shape, /*planned=*/0, whyNot);
-  if (!block || block->isEdited)
+  if (!block)
     return std::nullopt;
+  if (block->isEdited) {
+    // The loop of tiles waits for what is stored (kAwaitsStoresAttr); the engine loads all blocks.
+    auto isBeside = [&](Operation *op) {
+      auto load = dyn_cast<LoadOp>(op);
+      return (load && !load.getBlock()) || (isa<StoreOp>(op) && op != store);
+    };
+    LoopLikeOpInterface around = loopOfArray(block->at, store);
+    if (!around || around
+                       ->walk([&](Operation *op) {
+                         return isBeside(op) ? WalkResult::interrupt() : WalkResult::advance();
+                       })
+                       .wasInterrupted())
+      return std::nullopt;
+  } else if (!KernelAccesses(store->getParentOfType<func::FuncOp>())
+                  .whyNotLate(store, dropped, others)
+                  .empty() ||
+             !others.empty()) {
+    return std::nullopt;
+  }
   return StoreStager::bytesInTurns(store, *block);
 }
 

@@ -2,24 +2,29 @@
 // A producer (Producer.h) is ahead of the program, by up to all stages. Where the kernel stores
 // through addresses that it has loaded, as products of a list do, what the producer reads may be
 // what the program has yet to store. So the program says at the end of each round of the loop of
-// tiles, and once more behind that loop, that the round's stores are done, and the producer waits
-// for it where it finds that the bytes meet:
+// tiles, and of that loop, that what it has stored is there, and the producer waits for it where it
+// finds that the bytes meet:
 //
 //   tile.producer {
-//     for g: %m = load ...                        // in front of it: wait if stored bytes are read
-//       wait if the arrays that are read meet those stored before; %map = tensor_map ...
-//       for t:
-//         wait for the round before the last; for the last, if arrays read meet those stored
+//     for g: (visit v of the loop of tiles)
+//       %m = load ...               // in front of it: if stored bytes are read, wait for left[v - 1]
+//       if arrays that are read meet what was stored: wait for left[v - 1];  %map = tensor_map ...
+//       for t: (round n)
+//         wait for stored[n - 2]; if arrays that are read meet those that are stored: stored[n - 1]
 //         for k: ... tensor_copy ...
+//       wait for left[v - 1]
 //   }
-//   for g: ...
+//   for g:
 //     for t: for k: ... ; store ...; if they meet: tensor_store_wait written; arrive at stored[n]
-//     tensor_store_wait written; arrive at stored[n]
+//     tensor_store_wait written; arrive at left[v]
 //
-// Rounds are counted (n) across the loops around, two memory barriers take turns, and the producer
-// is never two rounds of tiles ahead, so that a phase's parity names it. What a producer loads of
-// the list in a round, and the program stores over in the same one, is read in either order where
-// the round has no product to wait for.
+// Rounds and visits are counted across all loops around. Two memory barriers take turns for either,
+// and the producer waits for each phase but the last one: its parity names the last one.
+// What a producer loads of the list in a round, and the program stores over in the same one, is read
+// in either order where the round has no product to wait for.
+//
+// Where two teams go through the rounds by turns (TeamTurns.h), each also waits for the other one's
+// round before, in front of what it stores itself: memory gets what it got.
 #pragma once
 
 #include "optimizer/gpu/ApartArrays.h"
@@ -30,15 +35,14 @@ namespace sectile::optimizer {
 
 class StoredRounds {
 public:
-  /// `outer` is the loop of tiles, which `apart` is of; `guarded` are the producer's loads of what
-  /// the kernel may store, in front of that loop.
-  StoredRounds(mlir::scf::ForOp outer, const ArraysApart &apart,
-               llvm::ArrayRef<tile::LoadOp> guarded)
-      : outer(outer), apart(apart), guarded(guarded) {}
+  /// `outer` is the loop of tiles, which `apart` is of: nothing where the producer reads nothing that
+  /// the kernel stores. `guarded` are its loads of what the kernel may store, in front of that loop.
+  StoredRounds(mlir::scf::ForOp outer, const std::optional<ArraysApart> &apart,
+               llvm::ArrayRef<tile::LoadOp> guarded, int64_t teams)
+      : outer(outer), apart(apart), guarded(guarded), teams(teams) {}
 
-  /// Makes the memory barriers where the builder stands, at which `warps` of a program arrive; of
-  /// `teams` of them each arrives at its own.
-  void makeBarriers(mlir::OpBuilder &builder, int64_t warps, int64_t teams);
+  /// Makes the memory barriers where the builder stands, at which `warps` of each team arrive.
+  void makeBarriers(mlir::OpBuilder &builder, int64_t warps);
 
   //-- In the producer ----------------------------------------------------------------------------
 
@@ -53,27 +57,29 @@ public:
 
   /// In front of the loop of tiles, which is `outer` now: looks where the arrays lie.
   void enter(mlir::OpBuilder &builder, mlir::scf::ForOp outer);
-  /// At the end of the round of that number; returns the next one's.
+  /// In the round of that number: waits until the other team has stored the one before.
+  void awaitOtherTeam(mlir::OpBuilder &builder, mlir::Value number);
+  /// At the end of the round of that number; returns the team's next one.
   mlir::Value endRound(mlir::OpBuilder &builder, mlir::Value number);
-  /// Behind the loop, likewise.
-  mlir::Value leave(mlir::OpBuilder &builder, mlir::Value number);
+  /// Behind the loop, at the end of the visit of that number; returns the next one.
+  mlir::Value leave(mlir::OpBuilder &builder, mlir::Value visit);
 
 private:
   mlir::Value constant(mlir::OpBuilder &builder, int64_t number);
   mlir::Value add(mlir::OpBuilder &builder, mlir::Value number, int64_t more);
   mlir::Value placeOf(mlir::OpBuilder &builder, mlir::Value number);
-  void arrive(mlir::OpBuilder &builder, mlir::Value number);
-  /// Waits until the round `before` that one has stored.
-  void await(mlir::OpBuilder &builder, mlir::Value number, int64_t before);
-  /// Waits until all rounds have stored that the producer has gone through, if there is reason to.
-  void awaitAllIf(mlir::OpBuilder &builder, mlir::Value reason, mlir::Value number);
+  /// Waits for the phase of that number, less `before`.
+  void await(mlir::OpBuilder &builder, mlir::Value barriers, mlir::Value number, int64_t before);
+  /// The same if there is reason to; copies then see what was stored.
+  void awaitIf(mlir::OpBuilder &builder, mlir::Value reason, mlir::Value barriers,
+               mlir::Value number, int64_t before);
 
   mlir::scf::ForOp outer;
-  ArraysApart apart;
+  std::optional<ArraysApart> apart;
   llvm::SmallVector<tile::LoadOp> guarded;
-  int64_t teams = 1;
-  mlir::Value stored;   // memory barriers
-  mlir::Value areApart; // in the program
+  int64_t teams;
+  mlir::Value stored, left; // memory barriers
+  mlir::Value areApart;     // in the program; null: they are, as far as anything asks
 };
 
 } // namespace sectile::optimizer

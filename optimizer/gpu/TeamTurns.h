@@ -40,6 +40,11 @@ inline constexpr int64_t kLeastStagesOfTurns = 6;
 /// Whether the loop is that of a block of threads that runs several programs, and carries nothing
 /// from one to the next.
 bool isOfWorkers(mlir::scf::ForOp loop);
+/// Whether two teams can go through the rounds of a kernel's own loop by turns, each through all
+/// loops and branches around it: what the loop carries only counts its rounds, and the kernel
+/// stores nothing, and orders nothing, but behind `inner` in the loop. What is accessed there keeps
+/// its order from round to round (StoredRounds.h).
+bool isSharedByRounds(mlir::scf::ForOp loop, mlir::scf::ForOp inner);
 
 class TeamTurns {
 public:
@@ -66,6 +71,17 @@ public:
 
   /// Says how many rounds the inner loop has, at the builder's place.
   void countRounds(mlir::OpBuilder &builder, mlir::scf::ForOp inner);
+  /// Says, in front of the loop, whose round its first one is: that of `number`, counted through all
+  /// loops around, of which the teams have every other one; null: of 0. Returns the number of this
+  /// team's first round.
+  mlir::Value begin(mlir::OpBuilder &builder, mlir::scf::ForOp programs, mlir::Value number);
+  /// Whether the first round is the other team's; i1.
+  mlir::Value isBehind() const { return isOfOther; }
+  /// Returns the number of the next round behind the loop, whichever team's.
+  mlir::Value numberBehind(mlir::OpBuilder &builder);
+  /// Returns a stage and parity, those in front of the loop, behind it.
+  std::pair<mlir::Value, mlir::Value> skipAll(mlir::OpBuilder &builder, mlir::Value stage,
+                                              mlir::Value parity);
   /// Says behind the wait for the last product, where there was one, that the round before `stage`
   /// is over for the other team's first one.
   void endRounds(mlir::OpBuilder &builder, mlir::Value over, mlir::Value stage);
@@ -73,18 +89,28 @@ public:
   std::pair<mlir::Value, mlir::Value> skip(mlir::OpBuilder &builder, mlir::Value stage,
                                            mlir::Value parity);
 
-  /// Lets each team go through its own programs alone. The memory barriers live as long as the
-  /// block: a team that has no program left does not wait for the other one.
+  /// Lets each team go through its own programs, or rounds of a kernel's loop, alone. The memory
+  /// barriers live as long as the block: a team that has no program left does not wait for the other
+  /// one. Behind the loop, what it gives is what it gave.
   void share(mlir::OpBuilder &builder, mlir::scf::ForOp programs);
 
 private:
   mlir::Value constant(mlir::OpBuilder &builder, int64_t number);
+  std::pair<mlir::Value, mlir::Value> skip(mlir::OpBuilder &builder, mlir::Value stage,
+                                           mlir::Value parity, mlir::Value rounds);
+  /// Emits how many rounds the loop has, as a number of its index's type.
+  mlir::Value roundsOf(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
+  /// Emits a whole number that is not negative as one of 32 bits, modulo an even `most`.
+  mlir::Value modulo(mlir::OpBuilder &builder, mlir::Value number, int64_t most);
 
   mlir::Location place;
   int64_t stageCount;
   mlir::Value team, isFirstTeam, isSecondTeam, barriers;
   mlir::Value hasRounds; // i1
   mlir::Value rounds;    // i32, less what full turns of the ring and its parities are
+  mlir::Value isOfOther; // i1
+  mlir::Value first;     // the number of the loop's first round; null: 0
+  mlir::Value tiles;     // the loop's rounds, of the type of its index; null: not asked for
 };
 
 } // namespace sectile::optimizer

@@ -192,23 +192,51 @@ struct Group {
   }
 };
 
+/// What starts the copies, and edits the maps that they go by.
+enum class Copies { ByProgram, ByProducer, InTurns };
+
+SimulatedOptions optionsWith(Copies copies, uint64_t seed = 1, unsigned stages = 3) {
+  SimulatedOptions options = hopperOptions();
+  options.seed = seed;
+  options.stages = stages;
+  options.abilities.producers = copies != Copies::ByProgram;
+  options.abilities.turns = copies == Copies::InTurns;
+  if (copies == Copies::ByProducer) // room for one program
+    options.maxSharedBytes = (16 * (int64_t(stages) + 1) + 13) << 10;
+  return options;
+}
+
 /// Results are stored by threads or by the engine.
-class GpuEditedMaps : public ::testing::TestWithParam<bool> {
+class GpuEditedMaps : public ::testing::TestWithParam<std::tuple<bool, Copies>> {
 protected:
+  static Copies copies() { return std::get<Copies>(GetParam()); }
   static SimulatedOptions optionsOf(uint64_t seed, unsigned stages = 3) {
-    SimulatedOptions options = hopperOptions();
-    options.seed = seed;
-    options.stages = stages;
-    return options;
+    return optionsWith(copies(), seed, stages);
   }
-  static bool isStored() { return GetParam(); }
+  static bool isStored() { return std::get<bool>(GetParam()); }
+  static void checkCopies(const SimulatedKernel &kernel, unsigned stages = 3) {
+    // Too few stages for two teams, and room for more programs than one.
+    const bool areFew = copies() == Copies::InTurns && stages < 3;
+    EXPECT_EQ(kernel.tileText.find("tile.producer") != std::string::npos,
+              copies() != Copies::ByProgram && !areFew);
+    EXPECT_EQ(kernel.tileText.find("tile.team_id") != std::string::npos,
+              copies() == Copies::InTurns && !areFew);
+  }
   static auto wantsStores() {
     return ::testing::Conditional(isStored(), HasSubstr("tile.tensor_store "),
                                   Not(HasSubstr("tile.tensor_store ")));
   }
 };
-INSTANTIATE_TEST_SUITE_P(Stores, GpuEditedMaps, ::testing::Bool(),
-                         [](const auto &test) { return test.param ? "by_engine" : "by_threads"; });
+std::string nameOf(const ::testing::TestParamInfo<std::tuple<bool, Copies>> &test) {
+  const char *names[] = {"by_program", "by_producer", "in_turns"};
+  return std::string(std::get<bool>(test.param) ? "by_engine_" : "by_threads_") +
+         names[int(std::get<Copies>(test.param))];
+}
+INSTANTIATE_TEST_SUITE_P(
+    Stores, GpuEditedMaps,
+    ::testing::Combine(::testing::Bool(),
+                       ::testing::Values(Copies::ByProgram, Copies::ByProducer, Copies::InTurns)),
+    nameOf);
 
 TEST_P(GpuEditedMaps, products_of_a_list_whenever_copies_land) {
   const Group group{
@@ -221,11 +249,13 @@ TEST_P(GpuEditedMaps, products_of_a_list_whenever_copies_land) {
       EXPECT_THAT(kernel.tileText, HasSubstr("tile.map_memory_end"));
       EXPECT_THAT(kernel.tileText, Not(HasSubstr("tile.async_copy")));
       EXPECT_THAT(kernel.tileText, wantsStores());
+      checkCopies(kernel, stages);
       const bool goesOn = llvm::any_of(kernel.image.remarks, [](const lang::Remark &remark) {
         return remark.text.find("on into the next round of the loop around") != std::string::npos;
       });
       // Two more programs have room where stages share their bytes with what follows.
-      EXPECT_EQ(goesOn, stages > 2) << stages;
+      if (copies() == Copies::ByProgram)
+        EXPECT_EQ(goesOn, stages > 2) << stages;
       for (int32_t programs : {1, 2, 3})
         EXPECT_EQ(group.outcome(kernel, programs), "")
             << seed << ", " << stages << " stages, " << programs << " programs";
@@ -238,6 +268,7 @@ TEST_P(GpuEditedMaps, a_product_reads_what_the_one_before_has_stored) {
     SimulatedKernel kernel(groupedText(isStored()), optionsOf(seed));
     EXPECT_THAT(kernel.tileText, HasSubstr("tile.proxy_fence global"));
     EXPECT_THAT(kernel.tileText, wantsStores());
+    checkCopies(kernel);
     EXPECT_EQ(chain.outcome(kernel, 1), "") << seed;
   }
 }
@@ -250,6 +281,7 @@ TEST_P(GpuEditedMaps, a_tile_reads_what_the_one_before_has_stored) {
       SimulatedKernel kernel(groupedText(isStored()), optionsOf(seed, stages));
       ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
       EXPECT_THAT(kernel.tileText, wantsStores());
+      checkCopies(kernel, stages);
       Matrix a(kRows, kColumns, 3), b(kColumns, kDepth, 5);
       std::vector<_Float16> memory(a.content);
       memory.insert(memory.end(), b.content.begin(), b.content.end());
@@ -280,7 +312,7 @@ TEST_P(GpuEditedMaps, a_tile_reads_what_the_one_before_has_stored) {
 /// The program compares where the two arrays that it reads lie with where the third does, twice: in
 /// front of the tiles, for the copies of the next one and for the store that nobody waits for.
 TEST(GpuEditedMapsText, arrays_that_share_memory_are_told_apart_by_the_program) {
-  SimulatedKernel kernel(groupedText(/*isStored=*/true), hopperOptions());
+  SimulatedKernel kernel(groupedText(/*isStored=*/true), optionsWith(Copies::ByProgram));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   const llvm::StringRef text = kernel.tileText;
   EXPECT_EQ(text.count("arith.cmpi ule"), 8u);
@@ -289,7 +321,7 @@ TEST(GpuEditedMapsText, arrays_that_share_memory_are_told_apart_by_the_program) 
 
 /// A map is made once for all tiles of a product: in front of their loop.
 TEST(GpuEditedMapsText, maps_are_made_where_their_arrays_are_known) {
-  SimulatedKernel kernel(groupedText(), hopperOptions());
+  SimulatedKernel kernel(groupedText(), optionsWith(Copies::ByProgram));
   ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
   const std::string &text = kernel.tileText;
   const size_t map = text.find("tile.edited_map"), group = text.find("scf.for"),
