@@ -36,14 +36,15 @@ optimizer::GpuShape shapeOf(const GpuTarget &target, int64_t warpCount) {
   if (const TensorCopies *copies = target.tensorCopies()) {
     shape.mostTensorMaps = int64_t(backends::kMostTensorMaps);
     shape.editsTensorMaps = copies->editsMaps();
-    auto sharesOf = [&target, copies, threads = shape.threadCount()](int64_t programs,
-                                                                     bool editMaps) {
+    auto sharesOf = [&target, copies, threads = shape.threadCount()](
+                        int64_t programs, bool editMaps, int64_t wanted) {
       return copies->shareRegisters(target.registerWords, programs * threads,
-                                    tile::kProducerWarps * target.laneCount, editMaps);
+                                    tile::kProducerWarps * target.laneCount, editMaps, wanted);
     };
-    if (sharesOf(1, false).isPossible())
-      shape.wordsBesideProducer = [=, &target](int64_t programs, bool editsMaps) -> int64_t {
-        const RegisterShares shares = sharesOf(programs, editsMaps);
+    if (sharesOf(1, false, 0).isPossible())
+      shape.wordsBesideProducer = [=, &target](int64_t programs, bool editsMaps,
+                                               int64_t wanted) -> int64_t {
+        const RegisterShares shares = sharesOf(programs, editsMaps, wanted);
         return !shares.isPossible() ? 0 : shares.ofProgram ? shares.ofProgram : target.threadWords;
       };
   }

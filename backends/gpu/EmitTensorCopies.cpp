@@ -94,7 +94,15 @@ void GpuEmitter::emitEditedMap(EditedMapOp op, const TensorCopies &copies) {
   llvm::Value *map =
       builder.CreateConstGEP1_64(builder.getInt8Ty(), mapMemories.lookup(op.getMemory()),
                                  uint64_t(op.getNumber()) * backends::kTensorMapBytes);
-  copies.editMap(builder, map, sharedAddress(plan.scratchOf(op)), array, copyingWarp());
+  llvm::Value *isFirst = nullptr;
+  if (op.getTurn()) {
+    llvm::Value *turn = scalar(op.getTurn());
+    isFirst = builder.CreateICmpEQ(turn, builder.getInt32(0));
+    llvm::Value *offset = builder.CreateMul(builder.CreateAnd(turn, builder.getInt32(1)),
+                                            builder.getInt32(backends::kTensorMapBytes));
+    map = builder.CreateGEP(builder.getInt8Ty(), map, builder.CreateZExt(offset, builder.getInt64Ty()));
+  }
+  copies.editMap(builder, map, sharedAddress(plan.scratchOf(op)), array, isFirst, copyingWarp());
   tensorMaps[op] = map;
 }
 
@@ -158,7 +166,8 @@ LogicalResult GpuEmitter::emitProducer() {
   const unsigned ofPrograms = teams * threadCount();
   isProducerWarp = isOfWarp(producer);
   const RegisterShares shares = copies->shareRegisters(
-      target.registerWords, ofPrograms, blockThreads() - ofPrograms, isProducerWarp);
+      target.registerWords, ofPrograms, blockThreads() - ofPrograms, isProducerWarp,
+      int64_t(producer.getWords()));
   if (!shares.isPossible())
     return fail(producer, "a block cannot have so many threads"), failure();
   llvm::BasicBlock *beside = newBlock("beside"), *starts = newBlock("producer"),
@@ -206,6 +215,11 @@ LogicalResult GpuEmitter::emitTensorCopy(Operation *op) {
       })
       .Case([&](EditedMapOp edit) {
         emitEditedMap(edit, *copies);
+        return success();
+      })
+      .Case([&](MapFenceOp fence) {
+        for (Value map : fence.getMaps())
+          copies->fenceMap(builder, tensorMaps.lookup(map), copyingWarp());
         return success();
       })
       .Case([&](MapMemoryEndOp end) {

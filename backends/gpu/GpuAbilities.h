@@ -198,24 +198,30 @@ public:
 
   /// What the `registers` of a multiprocessor are for the threads of a program, and for `others` of
   /// its block that only start copies, or also edit their maps, where it has the multiprocessor to
-  /// itself.
+  /// itself. A thread of the program wants `wanted` at least, beyond which others may have more than
+  /// they need.
   virtual RegisterShares shareRegisters(int64_t registers, int64_t threads, int64_t others,
-                                        bool othersEditMaps) const = 0;
+                                        bool othersEditMaps, int64_t wanted) const = 0;
   /// From here on the thread has so many registers, as all threads of its group of four warps.
   virtual void setRegisters(llvm::IRBuilderBase &builder, int64_t words, bool areMore) const = 0;
 
   /// Whether programs can describe arrays themselves, by the three functions that follow.
   virtual bool editsMaps() const = 0;
-  /// Shared memory that `editMap` writes, and whose bytes are free behind it.
+  /// Shared memory that `editMap` writes.
   static constexpr int64_t kEditBytes = 128;
   /// Returns global memory (ptr, of 128 bytes for each map) that no other program has until
   /// `releaseMaps`; what threads of other warps get means nothing. A program has so many `threads`.
   virtual llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,
                                  const CopyingWarp &warp) const = 0;
-  /// Makes a map, which copies that the warp starts behind it may go by. Those by the map that was
-  /// there have ended. `scratch` (ptr addrspace(3)) is aligned to 128 bytes.
+  /// Makes a map, which copies that the warp starts behind `fenceMap` may go by. Those by the map
+  /// that was there have ended. `scratch` (ptr addrspace(3)) is aligned to 128 bytes; where `isFirst`
+  /// (i1, null: true) is false it still has what the call before has written, for an array of the
+  /// same elements and boxes.
   virtual void editMap(llvm::IRBuilderBase &builder, llvm::Value *map, llvm::Value *scratch,
-                       const ArrayDescription &array, const CopyingWarp &warp) const = 0;
+                       const ArrayDescription &array, llvm::Value *isFirst,
+                       const CopyingWarp &warp) const = 0;
+  virtual void fenceMap(llvm::IRBuilderBase &builder, llvm::Value *map,
+                        const CopyingWarp &warp) const = 0;
   /// Gives back what `claimMaps` has returned for the same numbers. All copies have ended.
   virtual void releaseMaps(llvm::IRBuilderBase &builder, llvm::Value *memory, unsigned count,
                            unsigned threads, const CopyingWarp &warp) const = 0;

@@ -168,7 +168,7 @@ LogicalResult GpuEmitter::emitOp(Operation *op) {
       // Placed by the plan; a view is an address.
       .Case<BufferAllocOp, BufferViewOp, MBarrierAllocOp>([&](Operation *) { return success(); })
       .Case([&](TensorMapOp) { return success(); }) // a parameter
-      .Case<MapMemoryOp, EditedMapOp, MapMemoryEndOp, MBarrierInitOp, MBarrierEndOp,
+      .Case<MapMemoryOp, EditedMapOp, MapFenceOp, MapMemoryEndOp, MBarrierInitOp, MBarrierEndOp,
             MBarrierExpectOp, MBarrierArriveOp, MBarrierWaitOp, TensorCopyOp, TensorStoreOp,
             TensorStoreWaitOp>([&](Operation *op) { return emitTensorCopy(op); })
       .Case([&](ProducerOp) { // it runs its region beside

@@ -190,21 +190,28 @@ static_assert(MapPool::nothingStart() % MapPool::kNothingBytes == 0);
 } // namespace
 
 gpu::RegisterShares NvidiaTensorCopies::shareRegisters(int64_t registers, int64_t threads,
-                                                       int64_t others, bool othersEditMaps) const {
-  // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24, and
-  // spills with 40 what one that edits maps holds.
+                                                       int64_t others, bool othersEditMaps,
+                                                       int64_t wanted) const {
+  // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24. One
+  // that edits maps spills nothing with 56; with 40, a few words where it goes from array to array.
   constexpr int64_t kEach = 8, kMost = 255, kMostThreads = 1024;
-  const int64_t ofOthers = othersEditMaps ? 40 : 24;
+  constexpr int64_t kOfCopies = 24, kOfMaps = 56, kFewOfMaps = 40;
   const int64_t all = threads + others;
   if (all > kMostThreads)
     return {};
   const int64_t first = registers / all / kEach * kEach;
   if (first > kMost)
     return {.first = kMost};
-  const int64_t left = first * all - ofOthers * others;
-  return {.ofProgram = std::min(left / threads / kEach * kEach, kMost / kEach * kEach),
-          .ofOthers = ofOthers,
-          .first = first};
+  auto share = [&](int64_t ofOthers) -> gpu::RegisterShares {
+    const int64_t left = first * all - ofOthers * others;
+    return {.ofProgram = std::min(left / threads / kEach * kEach, kMost / kEach * kEach),
+            .ofOthers = ofOthers,
+            .first = first};
+  };
+  if (!othersEditMaps)
+    return share(kOfCopies);
+  const gpu::RegisterShares shares = share(kOfMaps);
+  return shares.ofProgram >= wanted ? shares : share(kFewOfMaps);
 }
 
 void NvidiaTensorCopies::setRegisters(llvm::IRBuilderBase &builder, int64_t words,
@@ -262,7 +269,7 @@ llvm::Value *NvidiaTensorCopies::claimMaps(llvm::IRBuilderBase &builder, unsigne
 
 void NvidiaTensorCopies::editMap(llvm::IRBuilderBase &builder, llvm::Value *map,
                                  llvm::Value *scratch, const gpu::ArrayDescription &array,
-                                 const gpu::CopyingWarp &warp) const {
+                                 llvm::Value *isFirst, const gpu::CopyingWarp &warp) const {
   const size_t rank = array.box.size();
   // An array without elements is one element of a box that is all zeros.
   llvm::Value *isEmpty = builder.getFalse();
@@ -276,15 +283,16 @@ void NvidiaTensorCopies::editMap(llvm::IRBuilderBase &builder, llvm::Value *map,
     return "$" + std::to_string(operands.size() - 1);
   };
   llvm::Value *inGlobal = builder.CreateAddrSpaceCast(map, array.base->getType());
-  const std::string at = operand(scratch, "r"), generic = operand(map, "l"),
-                    there = operand(inGlobal, "l"), lane = operand(warp.lane, "r"),
-                    isHere = operand(warp.isHere, "b");
-  auto replace = [&](const std::string &field, unsigned bits, const std::string &value) {
-    replaced += "\t@is tensormap.replace.tile." + field + ".shared::cta.b1024.b" +
+  const std::string at = operand(scratch, "r"), there = operand(inGlobal, "l"),
+                    lane = operand(warp.lane, "r"), isHere = operand(warp.isHere, "b"),
+                    isAnew = operand(isFirst ? isFirst : builder.getTrue(), "b");
+  auto replace = [&](const std::string &field, unsigned bits, const std::string &value,
+                     bool isSame = true) {
+    replaced += std::string(isSame ? "\t@anew" : "\t@is") + " tensormap.replace.tile." + field + ".shared::cta.b1024.b" +
                 std::to_string(bits) + " [" + at + "], " + value + ";\n";
   };
   replace("global_address", 64,
-          operand(builder.CreateSelect(isEmpty, MapPool::nothing(builder), array.base), "l"));
+          operand(builder.CreateSelect(isEmpty, MapPool::nothing(builder), array.base), "l"), false);
   replace("rank", 32, std::to_string(rank - 1));
   for (size_t dimension = 0; dimension < rank; ++dimension) {
     // They count from the innermost.
@@ -293,14 +301,15 @@ void NvidiaTensorCopies::editMap(llvm::IRBuilderBase &builder, llvm::Value *map,
     replace("box_dim", 32, order + std::to_string(array.box[ours]));
     llvm::Value *extent = builder.CreateTrunc(array.extents[ours], builder.getInt32Ty());
     replace("global_dim", 32,
-            order + operand(builder.CreateSelect(isEmpty, builder.getInt32(1), extent), "r"));
+            order + operand(builder.CreateSelect(isEmpty, builder.getInt32(1), extent), "r"),
+            false);
     replace("element_stride", 32, order + "1");
     if (dimension > 0) {
       llvm::Value *stride =
           builder.CreateMul(array.strides[ours], builder.getInt64(uint64_t(array.elementBytes)));
       // Rows without elements may lie at any distance.
       stride = builder.CreateSelect(isEmpty, builder.getInt64(16), stride);
-      replace("global_stride", 64, std::to_string(dimension - 1) + ", " + operand(stride, "l"));
+      replace("global_stride", 64, std::to_string(dimension - 1) + ", " + operand(stride, "l"), false);
     }
   }
   // The codes of PTX's table of field 3: u8, u16, u32 or u64; 32, 64 or 128 bytes.
@@ -310,22 +319,28 @@ void NvidiaTensorCopies::editMap(llvm::IRBuilderBase &builder, llvm::Value *map,
   replace("swizzle_mode", 32, std::to_string(llvm::Log2_64(array.swizzleBytes) - 4));
   replace("fill_mode", 32, "0");
   emit(builder,
-       "{\n\t.reg .pred is;\n\t.reg .b32 word;\n\t@!" + isHere +
+       "{\n\t.reg .pred is, anew;\n\t.reg .b32 word;\n\t@!" + isHere +
            " bra past;\n"
            "\tmad.lo.u32 word, " +
-           lane + ", 4, " + at +
-           ";\n\tst.shared.b32 [word], 0;\n"
+           lane + ", 4, " + at + ";\n\t@" + isAnew +
+           " st.shared.b32 [word], 0;\n"
            "\tbar.warp.sync -1;\n\tsetp.eq.u32 is, " +
-           lane + ", 0;\n" + replaced +
+           lane + ", 0;\n\tand.pred anew, is, " + isAnew + ";\n" + replaced +
            "\tbar.warp.sync -1;\n"
            "\ttensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync."
            "aligned "
            "[" +
            there + "], [" + at + "], " + std::to_string(backends::kTensorMapBytes) +
-           ";\n"
-           "\tfence.proxy.tensormap::generic.acquire.gpu [" +
-           generic + "], " + std::to_string(backends::kTensorMapBytes) + ";\npast:\n\t}",
+           ";\npast:\n\t}",
        constraints, operands);
+}
+
+void NvidiaTensorCopies::fenceMap(llvm::IRBuilderBase &builder, llvm::Value *map,
+                                  const gpu::CopyingWarp &warp) const {
+  emit(builder,
+       "@$1 fence.proxy.tensormap::generic.acquire.gpu [$0], " +
+           std::to_string(backends::kTensorMapBytes) + ";",
+       "l,b", {map, warp.isHere});
 }
 
 void NvidiaTensorCopies::releaseMaps(llvm::IRBuilderBase &builder, llvm::Value *memory,

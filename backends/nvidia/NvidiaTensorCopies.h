@@ -36,13 +36,16 @@ public:
   void waitForStores(llvm::IRBuilderBase &builder, bool areWritten,
                      unsigned pending) const override;
   gpu::RegisterShares shareRegisters(int64_t registers, int64_t threads, int64_t others,
-                                     bool othersEditMaps) const override;
+                                     bool othersEditMaps, int64_t wanted) const override;
   void setRegisters(llvm::IRBuilderBase &builder, int64_t words, bool areMore) const override;
   bool editsMaps() const override { return ptxVersion >= kEditingPtxVersion; }
   llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,
                          const gpu::CopyingWarp &warp) const override;
   void editMap(llvm::IRBuilderBase &builder, llvm::Value *map, llvm::Value *scratch,
-               const gpu::ArrayDescription &array, const gpu::CopyingWarp &warp) const override;
+               const gpu::ArrayDescription &array, llvm::Value *isFirst,
+               const gpu::CopyingWarp &warp) const override;
+  void fenceMap(llvm::IRBuilderBase &builder, llvm::Value *map,
+                const gpu::CopyingWarp &warp) const override;
   void releaseMaps(llvm::IRBuilderBase &builder, llvm::Value *memory, unsigned count,
                    unsigned threads, const gpu::CopyingWarp &warp) const override;
 

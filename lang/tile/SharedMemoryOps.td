@@ -91,17 +91,20 @@ def Tile_ScheduleBarrierOp : Tile_Op<"schedule_barrier", [MemoryEffects<[MemRead
 
 //===-- copies by an engine -------------------------------------------------------------------===//
 
-def Tile_TensorMapOp : Tile_Op<"tensor_map", [Pure, SameVariadicOperandSize]> {
+def Tile_TensorMapOp : Tile_Op<"tensor_map", [Pure, AttrSizedOperandSegments]> {
   let summary = "an array, described for the copy engine";
   let description = [{
     Where `base` is an argument of the kernel, and `shape` and `strides` follow from its arguments by sums and products
     alone, the host makes the map when the kernel is launched. Any other one becomes an `edited_map` (EditMaps).
-    Neighbours along the last axis lie one element apart.
+    Neighbours along the last axis lie one element apart. `turn`: of a map that the program makes again and again, how
+    often it has before.
     Example: `%map = tile.tensor_map %p of [%m, %n] by [%s, %one] : !tile.ptr<f16> -> !tile.tensor_map<[64, 64], f16, 128>`
   }];
-  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides);
+  let arguments = (ins Tile_Ptr:$base, Variadic<I64>:$shape, Variadic<I64>:$strides, Optional<I32>:$turn);
   let results = (outs Tile_TensorMap:$result);
-  let assemblyFormat = "$base `of` `[` $shape `]` `by` `[` $strides `]` attr-dict `:` type($base) `->` type($result)";
+  let assemblyFormat = [{
+    $base `of` `[` $shape `]` `by` `[` $strides `]` (`turn` $turn^)? attr-dict `:` type($base) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -124,8 +127,9 @@ def Tile_MapMemoryEndOp : Tile_Op<"map_memory_end", [MemoryEffects<[MemRead, Mem
 def Tile_EditedMapOp : Tile_Op<"edited_map", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "an array, described for the copy engine by the program itself";
   let description = [{
-    The map is number `number` in the memory, and takes the place of the one that was there, whose copies are done. All
-    that the host checks of its maps is taken for granted: base and strides are multiples of 16 bytes, no stride is
+    The map is number `number` in the memory, and takes the place of the one that was there, whose copies are done;
+    copies go by it behind a `map_fence`. With `turn`, which counts how often it has been made, two places from that number
+    on take turns, and what is the same each time is written the first time. All that the host checks of its maps is taken for granted: base and strides are multiples of 16 bytes, no stride is
     negative. An array with an extent below 1 reads as zeros.
     Example:
     ```mlir
@@ -134,13 +138,20 @@ def Tile_EditedMapOp : Tile_Op<"edited_map", [MemoryEffects<[MemRead, MemWrite]>
     ```
   }];
   let arguments = (ins Tile_MapMemory:$memory, ConfinedAttr<I32Attr, [IntNonNegative]>:$number, Tile_Ptr:$base,
-                       Variadic<I64>:$shape, Variadic<I64>:$strides);
+                       Variadic<I64>:$shape, Variadic<I64>:$strides, Optional<I32>:$turn);
   let results = (outs Tile_TensorMap:$result);
   let assemblyFormat = [{
-    $memory `[` $number `]` `,` $base `of` `[` $shape `]` `by` `[` $strides `]` attr-dict
+    $memory `[` $number `]` `,` $base `of` `[` $shape `]` `by` `[` $strides `]` (`turn` $turn^)? attr-dict
     `:` type($memory) `,` type($base) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def Tile_MapFenceOp : Tile_Op<"map_fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "copies that are started behind it may go by maps that the program has edited";
+  let description = [{ Example: `tile.map_fence %a, %b : !tile.tensor_map<[64, 64], f16, 128>, !tile.tensor_map<...>` }];
+  let arguments = (ins Variadic<Tile_TensorMap>:$maps);
+  let assemblyFormat = "$maps attr-dict `:` type($maps)";
 }
 
 def Tile_MBarrierAllocOp : Tile_Op<"mbarrier_alloc", [MemoryEffects<[MemAlloc]>]> {
@@ -216,10 +227,11 @@ def Tile_ProducerOp : Tile_Op<"producer", [RecursiveMemoryEffects, NoTerminator,
     operation, and ends; the group leaves the program, or programs (`tile.teams`), most of its registers. All threads of
     the block meet here. A kernel has one at most, not within other operations. The region takes arguments, buffers, memory
     barriers and maps of the function, and computes the rest itself; in it are numbers, also loaded ones, loops, memory
-    barriers, copies of the engine and maps that it edits for them.
+    barriers, copies of the engine and maps that it edits for them. A thread of a program wants so many 32-bit `words`
+    of registers.
     Example:
     ```mlir
-    tile.producer {
+    tile.producer words = 176 {
       scf.for %i = %c0 to %n step %c1 : i32 {
         tile.mbarrier_wait %over[%s], %parity : !tile.mbarriers<3>
         tile.mbarrier_expect %full[%s], 8192 if %true : !tile.mbarriers<3>
@@ -228,8 +240,9 @@ def Tile_ProducerOp : Tile_Op<"producer", [RecursiveMemoryEffects, NoTerminator,
     }
     ```
   }];
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative]>:$words);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$body attr-dict";
+  let assemblyFormat = "`words` `=` $words $body attr-dict";
   let hasRegionVerifier = 1;
 }
 

@@ -449,7 +449,7 @@ LogicalResult TensorMapOp::verify() {
 }
 
 LogicalResult EditedMapOp::verify() {
-  if (int64_t(getNumber()) >= getMemory().getType().getCount())
+  if (int64_t(getNumber()) + (getTurn() ? 1 : 0) >= getMemory().getType().getCount())
     return emitOpError() << "the memory has " << getMemory().getType().getCount()
                          << " maps, and none of number " << getNumber();
   return checkMap(*this);
@@ -506,7 +506,8 @@ LogicalResult ProducerOp::verifyRegions() {
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
     if (!isMemoryEffectFree(op) &&
         !isa<scf::ForOp, scf::IfOp, scf::YieldOp, LoadOp, MBarrierWaitOp, MBarrierExpectOp,
-             TensorCopyOp, ProxyFenceOp, MapMemoryOp, EditedMapOp, MapMemoryEndOp>(op))
+             TensorCopyOp, ProxyFenceOp, MapMemoryOp, EditedMapOp, MapFenceOp,
+             MapMemoryEndOp>(op))
       return op->emitOpError("cannot be done by a producer");
     for (Value value : op->getResults())
       if (isa<RankedTensorType>(value.getType()))

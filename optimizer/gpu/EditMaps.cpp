@@ -1,5 +1,7 @@
 #include "optimizer/gpu/EditMaps.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
 using namespace mlir;
 using namespace sectile::tile;
 
@@ -35,23 +37,51 @@ struct EditMaps : PassWrapper<EditMaps, OperationPass<func::FuncOp>> {
   }
 
 private:
+  /// The places of a map that is made by turns.
+  static constexpr int64_t kTurns = 2;
+
   /// Lets those who run the body make the maps, in memory of their own.
-  static void edit(MutableArrayRef<TensorMapOp> edited, Block &body, OpBuilder atEnd) {
-    if (edited.empty())
+  static void edit(MutableArrayRef<TensorMapOp> maps, Block &body, OpBuilder atEnd) {
+    if (maps.empty())
       return;
     Location place = body.getParentOp()->getLoc();
     auto atEntry = OpBuilder::atBlockBegin(&body);
-    Value memory = MapMemoryOp::create(
-        atEntry, place, MapMemoryType::get(atEntry.getContext(), int64_t(edited.size())));
-    for (auto [number, map] : llvm::enumerate(edited)) {
+    int64_t count = 0;
+    for (TensorMapOp map : maps)
+      count += map.getTurn() ? kTurns : 1;
+    Value memory = MapMemoryOp::create(atEntry, place,
+                                       MapMemoryType::get(atEntry.getContext(), count));
+    SmallVector<EditedMapOp> edited;
+    int64_t number = 0;
+    for (TensorMapOp map : maps) {
       OpBuilder builder(map);
-      Value made =
-          EditedMapOp::create(builder, map.getLoc(), map.getType(), memory, uint32_t(number),
-                              map.getBase(), map.getShape(), map.getStrides());
-      map.replaceAllUsesWith(made);
+      edited.push_back(EditedMapOp::create(builder, map.getLoc(), map.getType(), memory,
+                                           uint32_t(number), map.getBase(), map.getShape(),
+                                           map.getStrides(), map.getTurn()));
+      number += map.getTurn() ? kTurns : 1;
+      map.replaceAllUsesWith(edited.back().getResult());
       map.erase();
     }
+    fence(edited);
     MapMemoryEndOp::create(atEnd, place, memory);
+  }
+
+  /// Those of maps that are made one after the other is one: it waits for all.
+  static void fence(MutableArrayRef<EditedMapOp> edited) {
+    SmallVector<Value> maps;
+    for (auto [number, map] : llvm::enumerate(edited)) {
+      EditedMapOp made = map;
+      maps.push_back(made.getResult());
+      Operation *next = made->getNextNode();
+      while (next && isMemoryEffectFree(next))
+        next = next->getNextNode();
+      if (number + 1 < edited.size() && next == edited[number + 1].getOperation())
+        continue;
+      OpBuilder builder(made.getContext());
+      builder.setInsertionPointAfter(made);
+      MapFenceOp::create(builder, made.getLoc(), maps);
+      maps.clear();
+    }
   }
 };
 

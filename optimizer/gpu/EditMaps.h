@@ -5,7 +5,8 @@
 //                                                    ...
 //                                                    map_memory_end %memory      at the end
 //
-// and likewise in a producer (Producer.h), for the maps that it copies by.
+// and a map_fence behind; likewise in a producer (Producer.h), for the maps that it copies by, of
+// which each has two places in turn.
 //
 // The host makes maps of arrays that begin at arguments of the kernel, before it is launched. Of an
 // array whose address is loaded (grouped products) the program makes one, in global memory, each

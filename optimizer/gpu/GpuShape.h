@@ -73,8 +73,9 @@ struct GpuShape {
   /// multiply by turns (TeamTurns.h); 0: they never do.
   int64_t leastTurnWords = 0;
   /// Returns the 32-bit registers that a thread may have in a block of so many programs and a
-  /// producer (Producer.h); 0: a block cannot have so many threads. Null: there are no producers.
-  std::function<int64_t(int64_t programs, bool editsMaps)> wordsBesideProducer;
+  /// producer (Producer.h), which may edit maps, where it wants `wanted`; 0: a block cannot have so
+  /// many threads. Null: there are no producers.
+  std::function<int64_t(int64_t programs, bool editsMaps, int64_t wanted)> wordsBesideProducer;
   /// Whether sums must keep all digits of their type (numerics="strict", "reproducible"). Sums of
   /// fp8 products by several warps together do not, so such products are left to single warps.
   bool exactSums = false;

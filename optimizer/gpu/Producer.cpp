@@ -52,10 +52,11 @@ Value Producer::repeat(OpBuilder &builder, Value value, IRMapping &repeated) con
   return repeated.lookup(value);
 }
 
-void Producer::make(OpBuilder &builder, llvm::function_ref<ProgramSlice::State()> begin,
+void Producer::make(OpBuilder &builder, int64_t words,
+                    llvm::function_ref<ProgramSlice::State()> begin,
                     const ProgramSlice::Steps &steps,
                     llvm::function_ref<void(const ProgramSlice::State &)> end) {
-  auto producer = ProducerOp::create(builder, around->getLoc());
+  auto producer = ProducerOp::create(builder, around->getLoc(), uint32_t(words));
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&producer.getBody());
   IRMapping values;

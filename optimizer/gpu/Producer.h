@@ -47,7 +47,9 @@ public:
   /// Makes the operation where the builder stands, which is behind it then. The builder stands at
   /// each step's place when that is called. `begin` emits what is before the first one, and returns
   /// the state; `end` emits what is behind the last.
-  void make(mlir::OpBuilder &builder, llvm::function_ref<ProgramSlice::State()> begin,
+  /// A thread of the program wants so many `words` of registers.
+  void make(mlir::OpBuilder &builder, int64_t words,
+            llvm::function_ref<ProgramSlice::State()> begin,
             const ProgramSlice::Steps &steps,
             llvm::function_ref<void(const ProgramSlice::State &)> end);
 

@@ -253,23 +253,27 @@ void StagePlan::dropTurns() {
   producer.reset();
 }
 
-int64_t StagePlan::wordsBesideProducer() const {
-  return shape.wordsBesideProducer(turns ? kTeams : 1, llvm::any_of(loads, isEdited));
+int64_t StagePlan::wordsWanted() {
+  DotAsyncOp start = delayed ? delayed->start : inFlight->start;
+  int64_t words = wordsPerThread(start.getType());
+  if (delayed)
+    words += wordsPerThread(delayed->before.getType()) + wordsPerThread(start.getLhs().getType());
+  return words + (turns ? kOtherWordsOfTurns : kOtherWords);
+}
+
+int64_t StagePlan::wordsBesideProducer() {
+  return shape.wordsBesideProducer(turns ? kTeams : 1, llvm::any_of(loads, isEdited),
+                                   wordsWanted());
 }
 
 std::string StagePlan::makeProducer() {
-  DotAsyncOp start = delayed ? delayed->start : inFlight->start;
-  const int64_t sums = wordsPerThread(start.getType());
-  int64_t words = sums;
-  if (delayed)
-    words += wordsPerThread(delayed->before.getType()) + wordsPerThread(start.getLhs().getType());
   const int64_t most = wordsBesideProducer();
   guarded.clear();
   if (!given.isEmpty())
     return "what its addresses are made of is loaded in the loop";
-  if (words + (turns ? kOtherWordsOfTurns : kOtherWords) > most)
-    return "a thread would hold " + std::to_string(words) +
-           " registers of sums and operands at once, and has " + std::to_string(most) +
+  if (wordsWanted() > most)
+    return "a thread would want " + std::to_string(wordsWanted()) +
+           " registers for sums, operands and others, and has " + std::to_string(most) +
            " beside a producer";
   if (!nest && !isa<func::FuncOp>(loop->getParentOp()))
     return "the loop stands within another one, or in a branch";
@@ -277,8 +281,11 @@ std::string StagePlan::makeProducer() {
     return "it reads what the program may have stored";
   if (stageCount < kFewestStagesOfRing && !delayed)
     return "it has too few stages";
-  if (int64_t programs = std::min(room.programsByRegisters(sums), programsWith(stageCount));
-      !delayed && !turns && programs > 1)
+  const int64_t programs =
+      inFlight ? std::min(room.programsByRegisters(wordsPerThread(inFlight->start.getType())),
+                          programsWith(stageCount))
+               : 1;
+  if (!turns && programs > 1)
     return "there is room for " + std::to_string(programs) +
            " programs on a multiprocessor, which hide each other's waits";
   producer.emplace(loop, [this](LoadOp load) { return mayProducerLoad(load); });

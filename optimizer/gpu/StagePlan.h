@@ -53,6 +53,8 @@ public:
   /// Whether the stages of a load are free a round before those that a delayed product reads, so
   /// that one fewer suffices.
   bool isFreedEarly(const AsyncLoad &ahead) const;
+  /// Returns the registers that a thread of the program wants beside a producer.
+  int64_t wordsWanted();
   /// Whether there is such a load.
   bool hasFewer() const {
     return llvm::any_of(loads, [&](const AsyncLoad &ahead) { return isFreedEarly(ahead); });
@@ -127,7 +129,7 @@ private:
   /// Why a producer cannot; empty: `producer` can.
   std::string makeProducer();
   /// Returns the registers of a thread beside it.
-  int64_t wordsBesideProducer() const;
+  int64_t wordsBesideProducer();
   /// Whether the producer may load a number for itself, ahead of the program.
   bool mayProducerLoad(tile::LoadOp load);
   /// Lets the producer copy what products read of a tile that is loaded once for all rounds.

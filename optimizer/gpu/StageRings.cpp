@@ -152,25 +152,43 @@ void StageRings::awaitAll(OpBuilder &builder) {
     }
 }
 
-void StageRings::describe(OpBuilder &builder, IRMapping &there) {
+void StageRings::describe(OpBuilder &builder, IRMapping &there, Value turn, Value rounds) {
+  Location place = plan.loop.getLoc();
+  // No copy goes by the map then that was made the time before the last: all stages have been filled
+  // since, or they are waited for.
+  int64_t most = 0;
+  for (const StageRing &ring : rings)
+    most = std::max(most, ring.count);
+  Value areFew = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ult, rounds,
+                                       constant(builder, most));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    auto branch = scf::IfOp::create(builder, place, areFew, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    awaitAll(builder);
+  }
   for (AsyncLoad &ahead : plan.loads)
     if (ahead.block->isEdited)
       ahead.map = describeArray(builder, *ahead.block, cast<BufferType>(ahead.buffer.getType()),
-                                there);
+                                there, turn);
 }
 
 void StageRings::makeProducer(OpBuilder &builder, StoredRounds *stored) {
   ProgramSlice::Steps steps;
   const bool areEdited =
       llvm::any_of(plan.loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; });
-  const size_t ofRings = 2 * rings.size(), ofStored = ofRings + size_t(around.has_value());
+  // Of the state: the rings', the parity of that around, the number of times that maps were made and
+  // of rounds since, and what was stored.
+  const size_t ofRings = 2 * rings.size(), turn = ofRings + size_t(around.has_value()),
+               rounds = turn + 1, ofStored = turn + (areEdited ? 2 : 0);
   auto enterDescribed = [&](IRMapping &there, ProgramSlice::State &state) {
     if (!areEdited)
       return;
-    // No copy goes by the map then that was there.
     enter(ValueRange(state).take_front(ofRings));
-    awaitAll(builder);
-    describe(builder, there);
+    describe(builder, there, state[turn], state[rounds]);
+    state[turn] = arith::AddIOp::create(builder, plan.loop.getLoc(), state[turn],
+                                        constant(builder, 1));
+    state[rounds] = constant(builder, 0);
   };
   if (stored)
     stored->addSteps(builder, ofStored, enterDescribed, steps);
@@ -189,16 +207,21 @@ void StageRings::makeProducer(OpBuilder &builder, StoredRounds *stored) {
         enter(ValueRange(state).take_front(ofRings));
         fillAll(builder, there);
         llvm::copy(next(builder), state.begin());
+        if (areEdited)
+          state[rounds] = arith::AddIOp::create(builder, plan.loop.getLoc(), state[rounds],
+                                                constant(builder, 1));
       });
   auto begin = [&] {
     ProgramSlice::State state(first(builder));
     if (around)
       state.push_back(constant(builder, 0));
+    if (areEdited)
+      state.append(2, constant(builder, 0));
     if (stored)
       stored->begin(builder, state);
     return state;
   };
-  plan.producer->make(builder, begin, steps, [&](const ProgramSlice::State &state) {
+  plan.producer->make(builder, plan.wordsWanted(), begin, steps, [&](const ProgramSlice::State &state) {
     if (!areEdited)
       return;
     enter(ValueRange(state).take_front(ofRings));

@@ -215,18 +215,18 @@ Value wholePieces(OpBuilder &builder, const ArrayBlock &block, const IRMapping &
 
 /// The map of an array of that base, extents and strides, the dimension of rows last.
 static Value makeMap(OpBuilder &builder, const ArrayBlock &block, BufferType buffer, Value base,
-                     ArrayRef<Value> shape, ArrayRef<Value> strides) {
+                     ArrayRef<Value> shape, ArrayRef<Value> strides, Value turn = {}) {
   const int64_t panel = placesOf(buffer, block.rowAxis)->panelBytes;
   const int64_t columns = panel * 8 / buffer.getElement().getIntOrFloatBitWidth();
   SmallVector<int64_t, 5> box(block.outerDimensions(), 1);
   box.append({rowsOfBox(buffer.getShape()[1 - block.rowAxis]), columns});
   auto type = TensorMapType::get(builder.getContext(), box, buffer.getElement(), panel);
   BlockAtOp at = block.at;
-  return TensorMapOp::create(builder, at.getLoc(), type, base, shape, strides);
+  return TensorMapOp::create(builder, at.getLoc(), type, base, shape, strides, turn);
 }
 
 Value describeArray(OpBuilder &builder, const ArrayBlock &block, BufferType buffer,
-                    const IRMapping &there) {
+                    const IRMapping &there, Value turn) {
   BlockAtOp at = block.at;
   auto inOrder = [&](OperandRange numbers) {
     return llvm::map_to_vector(block.dimensions(), [&](int32_t dimension) {
@@ -236,7 +236,8 @@ Value describeArray(OpBuilder &builder, const ArrayBlock &block, BufferType buff
   SmallVector<Value> shape = inOrder(at.getShape()), strides = inOrder(at.getStrides());
   if (block.isCut)
     shape.back() = wholePieces(builder, block, there);
-  return makeMap(builder, block, buffer, there.lookupOrDefault(at.getBase()), shape, strides);
+  return makeMap(builder, block, buffer, there.lookupOrDefault(at.getBase()), shape, strides,
+                 turn);
 }
 
 Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {

@@ -80,9 +80,11 @@ bool isPositiveStride(mlir::Value stride, const IndexAnalysis &analysis);
 /// it, in front of `user` and of the loops around that in which it stays the same.
 mlir::Value tensorMapOf(const ArrayBlock &block, tile::BufferType buffer, mlir::Operation *user);
 
-/// Describes an array whose address is loaded at the builder's place, by what `there` has for it.
+/// Describes an array whose address is loaded at the builder's place, by what `there` has for it;
+/// `turn` says how often that has been done (i32, null: it may have been at any time).
 mlir::Value describeArray(mlir::OpBuilder &builder, const ArrayBlock &block,
-                          tile::BufferType buffer, const mlir::IRMapping &there);
+                          tile::BufferType buffer, const mlir::IRMapping &there,
+                          mlir::Value turn = {});
 
 /// Copies the block at the offsets that `there` has, if the iteration `exists`. The memory barrier
 /// of that number among `full` knows when it has arrived.

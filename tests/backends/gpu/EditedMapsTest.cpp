@@ -349,6 +349,7 @@ TEST(GpuEditedMapsText, kernels_that_order_memory_leave_such_arrays_to_threads) 
 enum class Order {
   Right,
   BeforeEdit,
+  BeforeFence,
   Unreleased,
   EditedUnderWay,
   ReleasedUnderWay,
@@ -373,7 +374,11 @@ std::string problemOf(Order order) {
   array.base = code.kernel->getArg(0);
   array.extents = {builder.getInt64(kBoxes * kRows), builder.getInt64(kColumns)};
   array.strides = {builder.getInt64(kColumns), builder.getInt64(1)};
-  auto edit = [&] { code.copies().editMap(builder, memory, code.at(int64_t(2048)), array, warp); };
+  auto edit = [&] {
+    code.copies().editMap(builder, memory, code.at(int64_t(2048)), array, nullptr, warp);
+    if (order != Order::BeforeFence)
+      code.copies().fenceMap(builder, memory, warp);
+  };
   if (order != Order::BeforeEdit)
     edit();
   code.makeBarrier(kBarrier);
@@ -413,6 +418,7 @@ std::string problemOf(Order order) {
 TEST(GpuEditedMapsText, each_order_that_must_be_kept) {
   EXPECT_EQ(problemOf(Order::Right), "");
   EXPECT_THAT(problemOf(Order::BeforeEdit), HasSubstr("by what is no tensor map"));
+  EXPECT_THAT(problemOf(Order::BeforeFence), HasSubstr("by what is no tensor map"));
   EXPECT_THAT(problemOf(Order::Unreleased), HasSubstr("has not given the memory of its maps back"));
   EXPECT_THAT(problemOf(Order::EditedUnderWay), HasSubstr("edited while the engine copies by it"));
   EXPECT_THAT(problemOf(Order::ReleasedUnderWay),

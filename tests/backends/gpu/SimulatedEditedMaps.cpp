@@ -32,8 +32,22 @@ uint64_t SimulatedBlock::mapsClaim(int32_t count, int32_t isHere) {
   return reinterpret_cast<uint64_t>(claimed.maps.get());
 }
 
+/// What the scratch has of an array whose maps are made again and again.
+static uint32_t imageOf(const SimulatedTensorMap &map) {
+  auto image = uint32_t(map.elementBytes * 31 + map.swizzleBytes * 7 + map.rank);
+  for (int32_t extent : map.box)
+    image = image * 31 + uint32_t(extent);
+  return image;
+}
+
+/// Copies may go by the map from here on.
+void SimulatedBlock::mapFence(SimulatedTensorMap *map, int32_t isHere) {
+  if (isHere)
+    map->magic = SimulatedTensorMap::kMagic;
+}
+
 void SimulatedBlock::mapEdit(SimulatedTensorMap *map, uint64_t shared, const void *array,
-                             int32_t isHere) {
+                             int32_t isFirst, int32_t isHere) {
   SimulatedBlock &block = *current();
   if (!isHere)
     return;
@@ -42,16 +56,19 @@ void SimulatedBlock::mapEdit(SimulatedTensorMap *map, uint64_t shared, const voi
   if (shared % sizeof(SimulatedTensorMap))
     block.problem("the scratch of a map is not aligned");
   block.touchShared(place, sizeof(uint32_t), /*isWritten=*/true, /*site=*/-1);
-  *reinterpret_cast<uint32_t *>(place) = 0xcdcdcdcd;
+  SimulatedTensorMap made;
+  std::memcpy(&made, array, sizeof made); // a thread's stack is not aligned for one
+  auto &image = *reinterpret_cast<uint32_t *>(place);
+  if (!isFirst && image != imageOf(made))
+    block.problem("a map is made anew, and the scratch has not kept what stays the same");
+  image = imageOf(made);
   if (lane)
     return;
   if (block.isUnderWay(map))
     block.problem("race: a map is edited while the engine copies by it");
   if (block.editedMaps[block.partOf(int32_t(block.running))].areReleased)
     block.problem("a map is edited in memory that the program has given back");
-  SimulatedTensorMap made;
-  std::memcpy(&made, array, sizeof made); // a thread's stack is not aligned for one
-  made.magic = SimulatedTensorMap::kMagic;
+  made.magic = 0; // no fence is behind it yet
   backends::TensorMap form;
   form.elementBytes = made.elementBytes;
   form.box.assign(made.box.begin(), made.box.begin() + made.rank);

@@ -45,7 +45,9 @@ enum class SimulatedCall : unsigned {
   StoresCommit, // ()
   StoresWait,   // (i32 are written, i32 pending)
   MapsClaim,    // (i32 how many, i32 is in the first warp) -> i64 address
-  MapEdit,      // (ptr map, ptr shared, ptr array: SimulatedArray, i32 is in the first warp)
+  // (ptr map, ptr shared, ptr array: SimulatedArray, i32 is the first time, i32 is in the first warp)
+  MapEdit,
+  MapFence,     // (ptr map, i32 is in the first warp)
   MapsRelease,  // (ptr maps, i32 how many, i32 is the first thread)
   Count
 };

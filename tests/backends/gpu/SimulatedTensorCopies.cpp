@@ -93,7 +93,7 @@ public:
                       {builder.getInt32(areWritten), builder.getInt32(pending)});
   }
 
-  gpu::RegisterShares shareRegisters(int64_t, int64_t, int64_t, bool) const override {
+  gpu::RegisterShares shareRegisters(int64_t, int64_t, int64_t, bool, int64_t) const override {
     return {.first = hasProducers};
   }
   void setRegisters(llvm::IRBuilderBase &, int64_t, bool) const override {}
@@ -108,10 +108,18 @@ public:
   }
 
   void editMap(llvm::IRBuilderBase &builder, llvm::Value *map, llvm::Value *scratch,
-               const gpu::ArrayDescription &array, const gpu::CopyingWarp &warp) const override {
+               const gpu::ArrayDescription &array, llvm::Value *isFirst,
+               const gpu::CopyingWarp &warp) const override {
     emitSimulatedCall(builder, SimulatedCall::MapEdit, builder.getVoidTy(),
                       {map, plainPointer(builder, scratch), described(builder, array),
+                       truth(builder, isFirst ? isFirst : builder.getTrue()),
                        truth(builder, warp.isHere)});
+  }
+
+  void fenceMap(llvm::IRBuilderBase &builder, llvm::Value *map,
+                const gpu::CopyingWarp &warp) const override {
+    emitSimulatedCall(builder, SimulatedCall::MapFence, builder.getVoidTy(),
+                      {map, truth(builder, warp.isHere)});
   }
 
   void releaseMaps(llvm::IRBuilderBase &builder, llvm::Value *memory, unsigned count,

@@ -53,7 +53,8 @@ void SimulatedBlock::trampoline() {
       reinterpret_cast<void *>(barrierWait),   reinterpret_cast<void *>(tensorCopy),
       reinterpret_cast<void *>(tensorStore),   reinterpret_cast<void *>(storesCommit),
       reinterpret_cast<void *>(storesWait),    reinterpret_cast<void *>(mapsClaim),
-      reinterpret_cast<void *>(mapEdit),       reinterpret_cast<void *>(mapsRelease)};
+      reinterpret_cast<void *>(mapEdit),       reinterpret_cast<void *>(mapFence),
+      reinterpret_cast<void *>(mapsRelease)};
   SimulatedBlock &block = *current();
   block.launch.entry(const_cast<void **>(table.data()), block.launch.slots);
   block.threads[block.running].state = State::Done;

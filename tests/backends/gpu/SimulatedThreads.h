@@ -291,7 +291,9 @@ private:
   static void tensorStore(uint64_t shared, const SimulatedTensorMap *map,
                           const int32_t *coordinates, int32_t rank, int32_t predicate);
   static uint64_t mapsClaim(int32_t count, int32_t isHere);
-  static void mapEdit(SimulatedTensorMap *map, uint64_t shared, const void *array, int32_t isHere);
+  static void mapEdit(SimulatedTensorMap *map, uint64_t shared, const void *array, int32_t isFirst,
+                      int32_t isHere);
+  static void mapFence(SimulatedTensorMap *map, int32_t isHere);
   static void mapsRelease(SimulatedTensorMap *maps, int32_t count, int32_t isFirst);
   static void storesCommit();
   static void storesWait(int32_t areWritten, int32_t pending);
