@@ -207,7 +207,7 @@ NestPosition NestSlice::skipRound(OpBuilder &builder, const NestPosition &positi
 }
 
 void NestSlice::reuse(OpBuilder &builder, const NestPosition &position) {
-  Location place = inner.getLoc();
+  Location place = outer.getLoc(); // the inner loop has been rewritten
   Value isThere = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::eq,
                                         position.outerIndex, outer.getInductionVar());
   Values made = branch(

@@ -10,6 +10,7 @@ by thread (tests/backends/gpu/Simulator.cpp): seconds for large tiles, and races
 
 import dataclasses
 import importlib.util
+import os
 import pathlib
 import re
 import subprocess
@@ -181,8 +182,10 @@ class Simulator:
     def __call__(self, line):
         if self.process is None or self.process.poll() is not None:
             pipe = subprocess.PIPE
+            # What is freed has other bytes at once (glibc), so that none is used unnoticed.
+            surroundings = {**os.environ, "MALLOC_PERTURB_": "165"}
             self.process = subprocess.Popen(
-                [self.path(), *self.options], stdin=pipe, stdout=pipe, text=True
+                [self.path(), *self.options], stdin=pipe, stdout=pipe, text=True, env=surroundings
             )
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()

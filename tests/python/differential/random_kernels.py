@@ -152,6 +152,7 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             self.case.options["num_ctas"] = choose([2, 4, 8, 16])
         # A name costs nothing where it is not used: parameters are what the text names in the end.
         self.shifting, self.for_engines, self.of_list = self.random.random() < 0.2, False, False
+        self.in_rounds = False
         self.memories, self.lines, self.helpers, self.pool = {}, [], [], []
         self.depth, self.count, self.stored = 1, 0, {}
         self.atomic_kinds, self.counters = {}, set()
@@ -260,14 +261,18 @@ class Builder(Statements, Products, ScaledProducts, LibdeviceCalls, Blocks):
             self.attempt("pid = tl.program_id(0)")
         profile = self.random.choice([*self.PROFILES, "flow", "scaled", "libdevice", "libdevice"])
         profile = self.only_profile or profile
-        if profile in ("lone_product", "lone_attention"):
+        if profile in ("lone_product", "lone_attention", "rounds"):
             self.suit_copy_engines()
-            make = self.matmul_of_blocks if profile == "lone_product" else self.attention
+            self.in_rounds = profile == "rounds"
+            make = self.attention if profile == "lone_attention" else self.matmul_of_blocks
             while not make():
                 pass
         else:
             for _ in range(self.random.choice([1, 1, 2, 3])):
                 self.load()
+        if self.in_rounds:  # all that it stores it stores in the loop
+            self.case.source = self.text()
+            return self.case
         self.statements(profile, self.random.choice([3, 6, 10, 16]))
         stored = 0
         for name in reversed(self.pool):  # what comes last uses what was before

@@ -375,8 +375,12 @@ class Products:
         end = choose(["depth", "depth", str(total)])
         # One tile, whose sum may go on through several rounds, or a tile in each round.
         turns = choose(["", "", "2", "3", "pid % 2, 3", "pid % 3, 3, 2"])
-        inside = turns and (roll() < 0.4 or "pid" in turns)
+        if self.in_rounds:
+            turns = choose(["1", "2", "3", "4", "5", "pid % 3, 7, 2", "pid % 2, 4", "pid % 2"])
+        inside = turns and (roll() < 0.4 or "pid" in turns or self.in_rounds)
         kept, made, stores = self.stores_of_blocks(acc, (m, n), result)
+        if self.in_rounds and not stores:
+            return None
         zeros = f"{acc} = tl.zeros({[m, n]}, tl.{result})"
         heads, ends = [f"for {turn} in range({turns}):" if turns else f"{turn} = 0\nif True:"], []
         if turns and roll() < 0.4:
@@ -386,14 +390,16 @@ class Products:
             *made,
             zeros,
             *heads,
-            *([f"    {zeros}"] if "pid" in turns else []),
+            *([f"    {zeros}"] if "pid" in turns or (self.in_rounds and roll() < 0.9) else []),
             f"    for {i} in tl.range(0, {end}, {k}{hint}):",
             *("        " + line for line in body),
             *("    " + line.replace("TURN", turn) for line in stores if inside),
             *ends,
             *(line.replace("TURN", "0") for line in stores if not inside),
         ]
-        if roll() < 0.25:
+        if self.in_rounds:
+            lines = self.around_rounds(lines)
+        elif roll() < 0.25:
             lines = [
                 *before,
                 *made,
@@ -405,6 +411,17 @@ class Products:
         self.stored.update(kept)
         self.pool.append(acc)
         return acc
+
+    def around_rounds(self, lines):
+        """The loop of tiles in a loop around it, as of a list of products, and in branches."""
+        choose, roll, group = self.random.choice, self.random.random, self.fresh()
+        if roll() < 0.4:
+            return lines
+        lines = ["    " + line for text in lines for line in text.split("\n")]
+        if roll() < 0.4:
+            tests = [f"{group} != 1", f"{group} == pid % 3", f"({group} + pid) % 2 == 0"]
+            lines = [f"    if {choose(tests)}:", *("    " + line for line in lines)]
+        return [f"for {group} in range({choose(['1', '2', '3', 'pid % 3', 'pid + 1'])}):", *lines]
 
     def counting_while(self, name, numbers):
         """A loop through range(numbers): the lines that it begins with, and those at its body's end."""

@@ -26,6 +26,7 @@ class Statements(Addresses, MemoryStatements, Elements, Shapes, Reductions, Comb
         "matmul": dict(matmul=3, gathered=1, dot=1, binary=2, reduce=1, convert=1, unary=1, store=1),
         "matmul_of_blocks": dict(matmul_of_blocks=4, matmul=1, block_load=1, binary=1, reduce=1, store=1),
         "lone_product": dict(binary=2, unary=1, reduce=1, store=1),
+        "rounds": dict(),
         "attention": dict(attention=3, binary=1, reduce=1),
         "lone_attention": dict(binary=1, store=1),
         "control": dict(load=3, binary=4, unary=1, loop=4, branch=2, combine=2, reduce=1, scalar=2, store=1),

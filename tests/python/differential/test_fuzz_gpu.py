@@ -90,7 +90,12 @@ def test_on_the_simulated_gpu(group, tmp_path):
 @pytest.mark.host
 @pytest.mark.parametrize(
     "profile, shared",
-    [("lone_product", 232448), ("matmul_of_blocks", 232448), ("lone_attention", 82000)],
+    [
+        ("lone_product", 232448),
+        ("rounds", 232448),
+        ("matmul_of_blocks", 232448),
+        ("lone_attention", 82000),
+    ],
 )
 def test_on_a_simulated_hopper(profile, shared, monkeypatch, tmp_path):
     if not Simulator.path().exists():
