@@ -206,6 +206,9 @@ private:
 };
 
 void ProgramSlice::clone(OpBuilder &builder, IRMapping &values, State &state, const Steps &steps) {
+  if (auto found = steps.find(outermost); found != steps.end())
+    for (const Step &step : found->second)
+      step(values, state);
   Cloner(builder, parts, steps, outermost).cloneOp(outermost, values, state);
 }
 
