@@ -33,14 +33,17 @@ def _attention(q, k, v, out, length, tiles, D: tl.constexpr, BM: tl.constexpr, B
 
 @st.jit
 def _one_tile(
-    q, k, v, out, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, lengths=None
-):
-    if lengths is not None:
-        length = tl.load(lengths)
+    q, k, v, out, length, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, lengths=None,
+    OF_TILE: tl.constexpr = False,
+):  # fmt: skip
+    if OF_TILE:
+        length = tl.max(tl.load(lengths + tl.arange(0, 16)), axis=0)
+    elif lengths is not None:
+        length = tl.load(lengths + tl.program_id(0))
     _tile_of(q, k, v, out, tl.program_id(0) * BM, length, D, BM, BN)
 
 
-def _compiled(kernel, has_lengths=False, **options):
+def _compiled(kernel, has_lengths=False, of_tile=False, **options):
     def block(rows, element="fp16"):
         return f"tensordesc<{element}[{rows}, 128]>(i32:16, i32:16) strides (i32:16, 1)"
 
@@ -49,7 +52,7 @@ def _compiled(kernel, has_lengths=False, **options):
         signature["tiles"] = "i32"
     signature |= {"D": 128, "BM": 128, "BN": 128}
     if has_lengths:
-        signature["lengths"] = "*i32"
+        signature |= {"lengths": "*i32", "OF_TILE": of_tile}
     with st.knobs.scope(keep_stages=True):
         return st.compile(kernel, signature, target="cuda:90", num_warps=8, num_stages=2, **options)
 
@@ -98,15 +101,18 @@ def test_registers_that_a_user_bounds_are_not_shared_out():
 
 
 def test_a_producer_computes_its_numbers_itself():
-    compiled = _compiled(_one_tile, has_lengths=True)
+    assert _compiled(_one_tile, has_lengths=True).metadata.threads == 384
+    compiled = _compiled(_one_tile, has_lengths=True, of_tile=True)
     assert compiled.metadata.threads == 256
     (remark,) = (each for each in compiled.remarks if each["kind"] == "no-producer")
-    assert "on what the program loads" in remark["text"]
+    assert "more than arithmetic" in remark["text"]
 
 
 @pytest.mark.parametrize("length", [0, 128, 256, 640])
-@pytest.mark.parametrize("kernel", [_one_tile, _attention])
-def test_attention_in_large_blocks(device, kernel, length):
+@pytest.mark.parametrize(
+    "kernel, has_lengths", [(_one_tile, False), (_one_tile, True), (_attention, False)]
+)
+def test_attention_in_large_blocks(device, kernel, has_lengths, length):
     D, tiles = 128, 3
     random = np.random.default_rng(length)
     q = (random.standard_normal((tiles * 128, D)) * 0.2).astype(np.float16)
@@ -116,7 +122,8 @@ def test_attention_in_large_blocks(device, kernel, length):
     if kernel is _attention:
         kernel[(2,)](*blocks, length, tiles, D, 128, 128, num_warps=8, num_stages=2)
     else:
-        kernel[(tiles,)](*blocks, length, D, 128, 128, num_warps=8, num_stages=2)
+        lengths = np.full(tiles, length, np.int32) if has_lengths else None
+        kernel[(tiles,)](*blocks, length, D, 128, 128, lengths, num_warps=8, num_stages=2)
     scores = q.astype(np.float64) @ k[:length].astype(np.float64).T
     weights = np.exp2(scores - scores.max(axis=1, initial=-np.inf, keepdims=True))
     with np.errstate(invalid="ignore"):
