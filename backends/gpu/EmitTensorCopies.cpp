@@ -100,7 +100,8 @@ void GpuEmitter::emitEditedMap(EditedMapOp op, const TensorCopies &copies) {
     isFirst = builder.CreateICmpEQ(turn, builder.getInt32(0));
     llvm::Value *offset = builder.CreateMul(builder.CreateAnd(turn, builder.getInt32(1)),
                                             builder.getInt32(backends::kTensorMapBytes));
-    map = builder.CreateGEP(builder.getInt8Ty(), map, builder.CreateZExt(offset, builder.getInt64Ty()));
+    map = builder.CreateGEP(builder.getInt8Ty(), map,
+                            builder.CreateZExt(offset, builder.getInt64Ty()));
   }
   copies.editMap(builder, map, sharedAddress(plan.scratchOf(op)), array, isFirst, copyingWarp());
   tensorMaps[op] = map;
@@ -149,7 +150,8 @@ GpuEmitter::forEachBox(Op op,
 
 /// Whether the region does what takes a whole warp.
 static bool isOfWarp(ProducerOp producer) {
-  return producer.getBody().walk([](EditedMapOp) { return WalkResult::interrupt(); })
+  return producer.getBody()
+      .walk([](EditedMapOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
@@ -165,9 +167,9 @@ LogicalResult GpuEmitter::emitProducer() {
     return fail(producer, "this GPU has no copy engine"), failure();
   const unsigned ofPrograms = teams * threadCount();
   isProducerWarp = isOfWarp(producer);
-  const RegisterShares shares = copies->shareRegisters(
-      target.registerWords, ofPrograms, blockThreads() - ofPrograms, isProducerWarp,
-      int64_t(producer.getWords()));
+  const RegisterShares shares =
+      copies->shareRegisters(target.registerWords, ofPrograms, blockThreads() - ofPrograms,
+                             isProducerWarp, int64_t(producer.getWords()));
   if (!shares.isPossible())
     return fail(producer, "a block cannot have so many threads"), failure();
   llvm::BasicBlock *beside = newBlock("beside"), *starts = newBlock("producer"),

@@ -198,8 +198,8 @@ public:
 
   /// What the `registers` of a multiprocessor are for the threads of a program, and for `others` of
   /// its block that only start copies, or also edit their maps, where it has the multiprocessor to
-  /// itself. A thread of the program wants `wanted` at least, beyond which others may have more than
-  /// they need.
+  /// itself. A thread of the program wants `wanted` at least, beyond which others may have more
+  /// than they need.
   virtual RegisterShares shareRegisters(int64_t registers, int64_t threads, int64_t others,
                                         bool othersEditMaps, int64_t wanted) const = 0;
   /// From here on the thread has so many registers, as all threads of its group of four warps.
@@ -214,9 +214,9 @@ public:
   virtual llvm::Value *claimMaps(llvm::IRBuilderBase &builder, unsigned count, unsigned threads,
                                  const CopyingWarp &warp) const = 0;
   /// Makes a map, which copies that the warp starts behind `fenceMap` may go by. Those by the map
-  /// that was there have ended. `scratch` (ptr addrspace(3)) is aligned to 128 bytes; where `isFirst`
-  /// (i1, null: true) is false it still has what the call before has written, for an array of the
-  /// same elements and boxes.
+  /// that was there have ended. `scratch` (ptr addrspace(3)) is aligned to 128 bytes; where
+  /// `isFirst` (i1, null: true) is false it still has what the call before has written, for an
+  /// array of the same elements and boxes.
   virtual void editMap(llvm::IRBuilderBase &builder, llvm::Value *map, llvm::Value *scratch,
                        const ArrayDescription &array, llvm::Value *isFirst,
                        const CopyingWarp &warp) const = 0;

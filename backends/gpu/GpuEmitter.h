@@ -306,7 +306,7 @@ private:
   mlir::func::FuncOp function;
   unsigned warpCount, teams;
   tile::ProducerOp producer;
-  bool isInProducer = false; // what is emitted now
+  bool isInProducer = false;   // what is emitted now
   bool isProducerWarp = false; // or else one thread
   std::optional<optimizer::IndexAnalysis> analysis;
   std::unique_ptr<llvm::Module> module;

@@ -192,8 +192,9 @@ static_assert(MapPool::nothingStart() % MapPool::kNothingBytes == 0);
 gpu::RegisterShares NvidiaTensorCopies::shareRegisters(int64_t registers, int64_t threads,
                                                        int64_t others, bool othersEditMaps,
                                                        int64_t wanted) const {
-  // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24. One
-  // that edits maps spills nothing with 56; with 40, a few words where it goes from array to array.
+  // Registers are given and taken by eights; of a thread that only starts copies ptxas wants 24.
+  // One that edits maps spills nothing with 56; with 40, a few words where it goes from array to
+  // array.
   constexpr int64_t kEach = 8, kMost = 255, kMostThreads = 1024;
   constexpr int64_t kOfCopies = 24, kOfMaps = 56, kFewOfMaps = 40;
   const int64_t all = threads + others;
@@ -288,11 +289,12 @@ void NvidiaTensorCopies::editMap(llvm::IRBuilderBase &builder, llvm::Value *map,
                     isAnew = operand(isFirst ? isFirst : builder.getTrue(), "b");
   auto replace = [&](const std::string &field, unsigned bits, const std::string &value,
                      bool isSame = true) {
-    replaced += std::string(isSame ? "\t@anew" : "\t@is") + " tensormap.replace.tile." + field + ".shared::cta.b1024.b" +
-                std::to_string(bits) + " [" + at + "], " + value + ";\n";
+    replaced += std::string(isSame ? "\t@anew" : "\t@is") + " tensormap.replace.tile." + field +
+                ".shared::cta.b1024.b" + std::to_string(bits) + " [" + at + "], " + value + ";\n";
   };
   replace("global_address", 64,
-          operand(builder.CreateSelect(isEmpty, MapPool::nothing(builder), array.base), "l"), false);
+          operand(builder.CreateSelect(isEmpty, MapPool::nothing(builder), array.base), "l"),
+          false);
   replace("rank", 32, std::to_string(rank - 1));
   for (size_t dimension = 0; dimension < rank; ++dimension) {
     // They count from the innermost.
@@ -309,7 +311,8 @@ void NvidiaTensorCopies::editMap(llvm::IRBuilderBase &builder, llvm::Value *map,
           builder.CreateMul(array.strides[ours], builder.getInt64(uint64_t(array.elementBytes)));
       // Rows without elements may lie at any distance.
       stride = builder.CreateSelect(isEmpty, builder.getInt64(16), stride);
-      replace("global_stride", 64, std::to_string(dimension - 1) + ", " + operand(stride, "l"), false);
+      replace("global_stride", 64, std::to_string(dimension - 1) + ", " + operand(stride, "l"),
+              false);
     }
   }
   // The codes of PTX's table of field 3: u8, u16, u32 or u64; 32, 64 or 128 bytes.

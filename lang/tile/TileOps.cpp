@@ -506,8 +506,7 @@ LogicalResult ProducerOp::verifyRegions() {
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
     if (!isMemoryEffectFree(op) &&
         !isa<scf::ForOp, scf::IfOp, scf::YieldOp, LoadOp, MBarrierWaitOp, MBarrierExpectOp,
-             TensorCopyOp, ProxyFenceOp, MapMemoryOp, EditedMapOp, MapFenceOp,
-             MapMemoryEndOp>(op))
+             TensorCopyOp, ProxyFenceOp, MapMemoryOp, EditedMapOp, MapFenceOp, MapMemoryEndOp>(op))
       return op->emitOpError("cannot be done by a producer");
     for (Value value : op->getResults())
       if (isa<RankedTensorType>(value.getType()))

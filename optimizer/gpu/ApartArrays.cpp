@@ -79,11 +79,11 @@ ArraysApart::Bytes ArraysApart::bytesOf(OpBuilder &builder, const ArrayDescribed
     Value isSmall = arith::CmpIOp::create(builder, place, CmpIPredicate::sle, step,
                                           number(builder, place, kFarthestRows / width));
     isNear = isNear ? arith::AndIOp::create(builder, place, isNear, isSmall) : isSmall;
-    Value steps = arith::MaxSIOp::create(
-        builder, place,
-        arith::SubIOp::create(builder, place, there.lookupOrDefault(extent),
-                              number(builder, place, 1)),
-        number(builder, place, 0));
+    Value steps =
+        arith::MaxSIOp::create(builder, place,
+                               arith::SubIOp::create(builder, place, there.lookupOrDefault(extent),
+                                                     number(builder, place, 1)),
+                               number(builder, place, 0));
     Value bytes =
         arith::MulIOp::create(builder, place, arith::MulIOp::create(builder, place, steps, step),
                               number(builder, place, width));
@@ -148,8 +148,7 @@ ArraysApart::Comparison ArraysApart::compare(OpBuilder &builder, const IRMapping
   }
   if (areNear) {
     auto orElse = [&](Value value, int64_t other) {
-      return arith::SelectOp::create(builder, place, areNear, value,
-                                     number(builder, place, other));
+      return arith::SelectOp::create(builder, place, areNear, value, number(builder, place, other));
     };
     result.written = {orElse(result.written.begin, 0), orElse(result.written.end, -1)};
   } else {
@@ -162,8 +161,7 @@ ArraysApart::Comparison ArraysApart::compare(OpBuilder &builder, const IRMapping
     Value isFar = invert(isNear);
     result.meetWritten =
         either(either(result.meetWritten, isFar), meet(builder, bytes, result.written));
-    result.meetOthers =
-        either(either(result.meetOthers, isFar), meet(builder, bytes, others));
+    result.meetOthers = either(either(result.meetOthers, isFar), meet(builder, bytes, others));
   }
   return result;
 }

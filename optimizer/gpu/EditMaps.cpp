@@ -49,8 +49,8 @@ private:
     int64_t count = 0;
     for (TensorMapOp map : maps)
       count += map.getTurn() ? kTurns : 1;
-    Value memory = MapMemoryOp::create(atEntry, place,
-                                       MapMemoryType::get(atEntry.getContext(), count));
+    Value memory =
+        MapMemoryOp::create(atEntry, place, MapMemoryType::get(atEntry.getContext(), count));
     SmallVector<EditedMapOp> edited;
     int64_t number = 0;
     for (TensorMapOp map : maps) {

@@ -12,8 +12,8 @@
 // array whose address is loaded (grouped products) the program makes one, in global memory, each
 // time that it comes there: in front of the outermost loop in which the array is the same. Those
 // copies and stores have ended by then that went by the map before, as that loop waits for all that
-// it starts (PipelineLoops, StageStores), or the producer does, so that a map needs one place and no
-// other in turn.
+// it starts (PipelineLoops, StageStores), or the producer does, so that a map needs one place and
+// no other in turn.
 #pragma once
 
 #include "optimizer/gpu/GpuPass.h"

@@ -522,9 +522,8 @@ private:
       yielded.push_back(nextStage(write.fewer, stageCount - 1));
     }
     if (full)
-      yielded.push_back(
-          flipped(builder, place, arguments.back(),
-                  isLastStage(builder, place, read.all, stageCount)));
+      yielded.push_back(flipped(builder, place, arguments.back(),
+                                isLastStage(builder, place, read.all, stageCount)));
     builder.setInsertionPointToEnd(made.getBody());
     scf::YieldOp::create(builder, place, yielded);
     // Copies of rounds that do not exist write zeros; behind them the buffers' bytes are free.
@@ -604,8 +603,8 @@ private:
     throughNest->leave(leaving);
   }
 
-  /// Returns the first operation behind the inner loop that accesses memory, or the end of the round
-  /// of the outer one.
+  /// Returns the first operation behind the inner loop that accesses memory, or the end of the
+  /// round of the outer one.
   static Operation *firstAccessBehind(scf::ForOp made) {
     Operation *op = made->getNextNode();
     while (op->getNextNode() && (isMemoryEffectFree(op) || touchesOnlySharedMemory(op)))
@@ -613,8 +612,8 @@ private:
     return op;
   }
 
-  /// The first team multiplies as soon as it can: in front of the outer loop, what that carries is a
-  /// round later for the other one.
+  /// The first team multiplies as soon as it can: in front of the outer loop, what that carries is
+  /// a round later for the other one.
   void skipOtherTeam(SmallVectorImpl<Value> &carried, const NestPosition &position,
                      const NestPosition &crossing) {
     Location place = loop.getLoc();
@@ -660,10 +659,11 @@ private:
 
   OpBuilder builder{loop};
   Value over; // memory barriers that warps arrive at when a round is over; null: there are none
-  std::optional<StageRings> rings;  // that a producer fills
+  std::optional<StageRings> rings;    // that a producer fills
   std::optional<StoredRounds> stored; // what it reads that the program may have stored
-  std::optional<CarriedThrough> throughNest; // what counts rounds, in the loops around the outer one
-  Value full; // memory barriers of the stages that the engine fills; null: it fills none
+  std::optional<CarriedThrough>
+      throughNest; // what counts rounds, in the loops around the outer one
+  Value full;      // memory barriers of the stages that the engine fills; null: it fills none
   bool isBeforeTurns = true; // what is emitted now
   Value areApart;            // arrays that are read and written; null: they are known to be
   Value outerParity; // of the phase that a round of the loop around waits for; null: for none

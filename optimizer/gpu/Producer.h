@@ -49,8 +49,7 @@ public:
   /// the state; `end` emits what is behind the last.
   /// A thread of the program wants so many `words` of registers.
   void make(mlir::OpBuilder &builder, int64_t words,
-            llvm::function_ref<ProgramSlice::State()> begin,
-            const ProgramSlice::Steps &steps,
+            llvm::function_ref<ProgramSlice::State()> begin, const ProgramSlice::Steps &steps,
             llvm::function_ref<void(const ProgramSlice::State &)> end);
 
 private:

@@ -47,8 +47,8 @@ public:
   /// Its loads, in no order.
   llvm::SmallVector<tile::LoadOp> loads() const;
 
-  /// Emits the slice with its steps, all of which stand at places that it has, or in front of it. `values` maps what is
-  /// outside, `state` is that in front and becomes that behind.
+  /// Emits the slice with its steps, all of which stand at places that it has, or in front of it.
+  /// `values` maps what is outside, `state` is that in front and becomes that behind.
   void clone(mlir::OpBuilder &builder, mlir::IRMapping &values, State &state, const Steps &steps);
 
 private:

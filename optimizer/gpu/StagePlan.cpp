@@ -243,8 +243,7 @@ void StagePlan::leaveToProducer() {
   takeLoadsAround();
   addRemark(assumed.remarks, loop.getLoc(), "producer",
             "a thread beside the program starts its copies, in a group of warps of its own",
-            {{"warps", kProducerWarps},
-             {"words", wordsBesideProducer()}});
+            {{"warps", kProducerWarps}, {"words", wordsBesideProducer()}});
 }
 
 void StagePlan::dropTurns() {

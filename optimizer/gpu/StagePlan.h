@@ -158,7 +158,9 @@ private:
   bool leavesFewerPrograms();
   /// The operation beside whose body the stages keep their bytes.
   mlir::Operation *besideStages() const {
-    return producer ? producer->outermost() : nest ? mlir::scf::ForOp(outer) : mlir::scf::ForOp(loop);
+    return producer ? producer->outermost()
+           : nest   ? mlir::scf::ForOp(outer)
+                    : mlir::scf::ForOp(loop);
   }
   /// Shared memory of so many stages.
   int64_t bytesOfStages(int64_t stages) const;

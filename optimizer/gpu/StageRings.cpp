@@ -100,8 +100,8 @@ SmallVector<Value> StageRings::next(OpBuilder &builder) {
   SmallVector<Value> next;
   for (StageRing &ring : rings) {
     next.push_back(nextStage(builder, place, ring.stage, ring.count));
-    next.push_back(flipped(builder, place, ring.parity,
-                           isLastStage(builder, place, ring.stage, ring.count)));
+    next.push_back(
+        flipped(builder, place, ring.parity, isLastStage(builder, place, ring.stage, ring.count)));
   }
   return next;
 }
@@ -118,8 +118,8 @@ void StageRings::fill(OpBuilder &builder, const StageRing &ring, Value read, Val
                          /*of_copies=*/false);
   announceBytes(builder, ring.loads, ring.full, ring.stage, exists);
   for (const AsyncLoad *ahead : ring.loads)
-    startTensorCopy(builder, *ahead->block, there.lookupOrDefault(ahead->map), there,
-                    ahead->buffer, ring.stage, ring.full, ring.stage, exists);
+    startTensorCopy(builder, *ahead->block, there.lookupOrDefault(ahead->map), there, ahead->buffer,
+                    ring.stage, ring.full, ring.stage, exists);
 }
 
 void StageRings::fillAll(OpBuilder &builder, const IRMapping &there) {
@@ -144,8 +144,8 @@ void StageRings::awaitAll(OpBuilder &builder) {
     for (int64_t stage = 0; stage < ring.count; ++stage) {
       // The last round that had the stage was one of this time around where it lies in front.
       Value which = constant(builder, stage);
-      Value isBefore = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::sge, which,
-                                             ring.stage);
+      Value isBefore =
+          arith::CmpIOp::create(builder, place, arith::CmpIPredicate::sge, which, ring.stage);
       MBarrierWaitOp::create(builder, place, ring.full, which,
                              flipped(builder, place, ring.parity, isBefore),
                              /*of_copies=*/false);
@@ -154,8 +154,8 @@ void StageRings::awaitAll(OpBuilder &builder) {
 
 void StageRings::describe(OpBuilder &builder, IRMapping &there, Value turn, Value rounds) {
   Location place = plan.loop.getLoc();
-  // No copy goes by the map then that was made the time before the last: all stages have been filled
-  // since, or they are waited for.
+  // No copy goes by the map then that was made the time before the last: all stages have been
+  // filled since, or they are waited for.
   int64_t most = 0;
   for (const StageRing &ring : rings)
     most = std::max(most, ring.count);
@@ -177,8 +177,8 @@ void StageRings::makeProducer(OpBuilder &builder, StoredRounds *stored) {
   ProgramSlice::Steps steps;
   const bool areEdited =
       llvm::any_of(plan.loads, [](const AsyncLoad &ahead) { return ahead.block->isEdited; });
-  // Of the state: the rings', the parity of that around, the number of times that maps were made and
-  // of rounds since, and what was stored.
+  // Of the state: the rings', the parity of that around, the number of times that maps were made
+  // and of rounds since, and what was stored.
   const size_t ofRings = 2 * rings.size(), turn = ofRings + size_t(around.has_value()),
                rounds = turn + 1, ofStored = turn + (areEdited ? 2 : 0);
   auto enterDescribed = [&](IRMapping &there, ProgramSlice::State &state) {
@@ -186,8 +186,8 @@ void StageRings::makeProducer(OpBuilder &builder, StoredRounds *stored) {
       return;
     enter(ValueRange(state).take_front(ofRings));
     describe(builder, there, state[turn], state[rounds]);
-    state[turn] = arith::AddIOp::create(builder, plan.loop.getLoc(), state[turn],
-                                        constant(builder, 1));
+    state[turn] =
+        arith::AddIOp::create(builder, plan.loop.getLoc(), state[turn], constant(builder, 1));
     state[rounds] = constant(builder, 0);
   };
   if (stored)
@@ -202,15 +202,15 @@ void StageRings::makeProducer(OpBuilder &builder, StoredRounds *stored) {
       parity = flipped(builder, plan.loop.getLoc(), parity, isOver);
       fill(builder, *around, around->stage, parity, there);
     });
-  steps[plan.loop.getBody()->getTerminator()].push_back(
-      [&](IRMapping &there, ProgramSlice::State &state) {
-        enter(ValueRange(state).take_front(ofRings));
-        fillAll(builder, there);
-        llvm::copy(next(builder), state.begin());
-        if (areEdited)
-          state[rounds] = arith::AddIOp::create(builder, plan.loop.getLoc(), state[rounds],
-                                                constant(builder, 1));
-      });
+  steps[plan.loop.getBody()->getTerminator()].push_back([&](IRMapping &there,
+                                                            ProgramSlice::State &state) {
+    enter(ValueRange(state).take_front(ofRings));
+    fillAll(builder, there);
+    llvm::copy(next(builder), state.begin());
+    if (areEdited)
+      state[rounds] =
+          arith::AddIOp::create(builder, plan.loop.getLoc(), state[rounds], constant(builder, 1));
+  });
   auto begin = [&] {
     ProgramSlice::State state(first(builder));
     if (around)
@@ -221,12 +221,13 @@ void StageRings::makeProducer(OpBuilder &builder, StoredRounds *stored) {
       stored->begin(builder, state);
     return state;
   };
-  plan.producer->make(builder, plan.wordsWanted(), begin, steps, [&](const ProgramSlice::State &state) {
-    if (!areEdited)
-      return;
-    enter(ValueRange(state).take_front(ofRings));
-    awaitAll(builder);
-  });
+  plan.producer->make(builder, plan.wordsWanted(), begin, steps,
+                      [&](const ProgramSlice::State &state) {
+                        if (!areEdited)
+                          return;
+                        enter(ValueRange(state).take_front(ofRings));
+                        awaitAll(builder);
+                      });
 }
 
 } // namespace sectile::optimizer

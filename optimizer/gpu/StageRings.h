@@ -67,8 +67,8 @@ private:
   void fillAll(mlir::OpBuilder &builder, const mlir::IRMapping &there);
   /// In the producer: waits until all copies have landed that it has started in the rounds before.
   void awaitAll(mlir::OpBuilder &builder);
-  /// In the producer: describes the arrays whose addresses are loaded, for the time of number `turn`,
-  /// where so many `rounds` were filled since the time before.
+  /// In the producer: describes the arrays whose addresses are loaded, for the time of number
+  /// `turn`, where so many `rounds` were filled since the time before.
   void describe(mlir::OpBuilder &builder, mlir::IRMapping &there, mlir::Value turn,
                 mlir::Value rounds);
 

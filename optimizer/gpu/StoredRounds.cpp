@@ -21,8 +21,7 @@ Value StoredRounds::add(OpBuilder &builder, Value number, int64_t more) {
 }
 
 void StoredRounds::makeBarriers(OpBuilder &builder, int64_t warps) {
-  auto atEntry =
-      OpBuilder::atBlockBegin(&outer->getParentOfType<func::FuncOp>().getBody().front());
+  auto atEntry = OpBuilder::atBlockBegin(&outer->getParentOfType<func::FuncOp>().getBody().front());
   auto make = [&](int64_t arrivals) -> Value {
     Value made = MBarrierAllocOp::create(atEntry, outer.getLoc(),
                                          MBarriersType::get(builder.getContext(), kBarriers),
@@ -64,8 +63,7 @@ void StoredRounds::awaitIf(OpBuilder &builder, Value reason, Value barriers, Val
 void StoredRounds::begin(OpBuilder &builder, ProgramSlice::State &state) {
   if (!apart)
     return;
-  Value nothing =
-      arith::ConstantOp::create(builder, outer.getLoc(), builder.getI64IntegerAttr(0));
+  Value nothing = arith::ConstantOp::create(builder, outer.getLoc(), builder.getI64IntegerAttr(0));
   state.append({constant(builder, 0), constant(builder, 0), nothing, nothing});
 }
 
@@ -82,8 +80,7 @@ void StoredRounds::addSteps(OpBuilder &builder, size_t first, ProgramSlice::Step
   for (LoadOp load : guarded) {
     Value pointer = load.getPtr();
     steps[load].push_back([=, this, &builder](IRMapping &there, State &state) {
-      const ArraysApart::Bytes read =
-          ArraysApart::bytesOf(builder, there.lookupOrDefault(pointer));
+      const ArraysApart::Bytes read = ArraysApart::bytesOf(builder, there.lookupOrDefault(pointer));
       awaitIf(builder, ArraysApart::meet(builder, read, bytes(state)), left, state[visit], 1);
     });
   }
@@ -100,10 +97,9 @@ void StoredRounds::addSteps(OpBuilder &builder, size_t first, ProgramSlice::Step
     await(builder, stored, state[round], 2);
     awaitIf(builder, *meet, stored, state[round], 1);
   });
-  steps[outer.getBody()->getTerminator()].push_back(
-      [=, this, &builder](IRMapping &, State &state) {
-        state[round] = add(builder, state[round], 1);
-      });
+  steps[outer.getBody()->getTerminator()].push_back([=, this, &builder](IRMapping &, State &state) {
+    state[round] = add(builder, state[round], 1);
+  });
   if (isa<func::FuncOp>(outer->getParentOp())) // there is one visit
     return;
   steps[outer->getNextNode()].push_back([=, this, &builder](IRMapping &, State &state) {

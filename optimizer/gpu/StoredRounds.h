@@ -20,8 +20,8 @@
 //
 // Rounds and visits are counted across all loops around. Two memory barriers take turns for either,
 // and the producer waits for each phase but the last one: its parity names the last one.
-// What a producer loads of the list in a round, and the program stores over in the same one, is read
-// in either order where the round has no product to wait for.
+// What a producer loads of the list in a round, and the program stores over in the same one, is
+// read in either order where the round has no product to wait for.
 //
 // Where two teams go through the rounds by turns (TeamTurns.h), each also waits for the other one's
 // round before, in front of what it stores itself: memory gets what it got.
@@ -35,8 +35,9 @@ namespace sectile::optimizer {
 
 class StoredRounds {
 public:
-  /// `outer` is the loop of tiles, which `apart` is of: nothing where the producer reads nothing that
-  /// the kernel stores. `guarded` are its loads of what the kernel may store, in front of that loop.
+  /// `outer` is the loop of tiles, which `apart` is of: nothing where the producer reads nothing
+  /// that the kernel stores. `guarded` are its loads of what the kernel may store, in front of that
+  /// loop.
   StoredRounds(mlir::scf::ForOp outer, const std::optional<ArraysApart> &apart,
                llvm::ArrayRef<tile::LoadOp> guarded, int64_t teams)
       : outer(outer), apart(apart), guarded(guarded), teams(teams) {}

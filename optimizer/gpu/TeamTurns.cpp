@@ -124,9 +124,8 @@ Value TeamTurns::begin(OpBuilder &builder, scf::ForOp programs, Value number) {
     return team;
   }
   tiles = roundsOf(builder, programs);
-  Value differs = arith::AndIOp::create(builder, place,
-                                        arith::XOrIOp::create(builder, place, number, team),
-                                        constant(builder, 1));
+  Value differs = arith::AndIOp::create(
+      builder, place, arith::XOrIOp::create(builder, place, number, team), constant(builder, 1));
   isOfOther = arith::CmpIOp::create(builder, place, arith::CmpIPredicate::ne, differs,
                                     constant(builder, 0));
   return arith::AddIOp::create(builder, place, number, differs);
@@ -138,8 +137,8 @@ Value TeamTurns::numberBehind(OpBuilder &builder) {
 }
 
 std::pair<Value, Value> TeamTurns::skipAll(OpBuilder &builder, Value stage, Value parity) {
-  Value product = arith::MulIOp::create(builder, place, rounds,
-                                        modulo(builder, tiles, 2 * stageCount));
+  Value product =
+      arith::MulIOp::create(builder, place, rounds, modulo(builder, tiles, 2 * stageCount));
   return skip(builder, stage, parity, modulo(builder, product, 2 * stageCount));
 }
 
@@ -166,21 +165,19 @@ void TeamTurns::share(OpBuilder &builder, scf::ForOp programs) {
   builder.setInsertionPoint(programs);
   Value step = programs.getStep(), lower = programs.getLowerBound();
   auto number = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, place,
-                                     builder.getIntegerAttr(step.getType(), value));
+    return arith::ConstantOp::create(builder, place, builder.getIntegerAttr(step.getType(), value));
   };
   if (tiles) // the loop's results that count its rounds
     for (unsigned each = 0; each < programs.getNumRegionIterArgs(); ++each)
       if (isCounter(programs, each)) {
-        Value behind = arith::AddIOp::create(
-            builder, place, lower, arith::MulIOp::create(builder, place, tiles, step));
+        Value behind = arith::AddIOp::create(builder, place, lower,
+                                             arith::MulIOp::create(builder, place, tiles, step));
         programs.getResult(each).replaceAllUsesWith(behind);
       }
   Value next = arith::AddIOp::create(builder, place, lower, step);
   programs.getLowerBoundMutable().assign(
       arith::SelectOp::create(builder, place, isOfOther, next, lower));
-  programs.getStepMutable().assign(
-      arith::MulIOp::create(builder, place, step, number(kTeams)));
+  programs.getStepMutable().assign(arith::MulIOp::create(builder, place, step, number(kTeams)));
 }
 
 } // namespace sectile::optimizer

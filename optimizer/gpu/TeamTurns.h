@@ -71,9 +71,9 @@ public:
 
   /// Says how many rounds the inner loop has, at the builder's place.
   void countRounds(mlir::OpBuilder &builder, mlir::scf::ForOp inner);
-  /// Says, in front of the loop, whose round its first one is: that of `number`, counted through all
-  /// loops around, of which the teams have every other one; null: of 0. Returns the number of this
-  /// team's first round.
+  /// Says, in front of the loop, whose round its first one is: that of `number`, counted through
+  /// all loops around, of which the teams have every other one; null: of 0. Returns the number of
+  /// this team's first round.
   mlir::Value begin(mlir::OpBuilder &builder, mlir::scf::ForOp programs, mlir::Value number);
   /// Whether the first round is the other team's; i1.
   mlir::Value isBehind() const { return isOfOther; }
@@ -90,8 +90,8 @@ public:
                                            mlir::Value parity);
 
   /// Lets each team go through its own programs, or rounds of a kernel's loop, alone. The memory
-  /// barriers live as long as the block: a team that has no program left does not wait for the other
-  /// one. Behind the loop, what it gives is what it gave.
+  /// barriers live as long as the block: a team that has no program left does not wait for the
+  /// other one. Behind the loop, what it gives is what it gave.
   void share(mlir::OpBuilder &builder, mlir::scf::ForOp programs);
 
 private:

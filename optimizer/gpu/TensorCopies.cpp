@@ -236,8 +236,7 @@ Value describeArray(OpBuilder &builder, const ArrayBlock &block, BufferType buff
   SmallVector<Value> shape = inOrder(at.getShape()), strides = inOrder(at.getStrides());
   if (block.isCut)
     shape.back() = wholePieces(builder, block, there);
-  return makeMap(builder, block, buffer, there.lookupOrDefault(at.getBase()), shape, strides,
-                 turn);
+  return makeMap(builder, block, buffer, there.lookupOrDefault(at.getBase()), shape, strides, turn);
 }
 
 Value tensorMapOf(const ArrayBlock &block, BufferType buffer, Operation *user) {

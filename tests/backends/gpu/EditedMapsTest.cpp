@@ -232,11 +232,11 @@ std::string nameOf(const ::testing::TestParamInfo<std::tuple<bool, Copies>> &tes
   return std::string(std::get<bool>(test.param) ? "by_engine_" : "by_threads_") +
          names[int(std::get<Copies>(test.param))];
 }
-INSTANTIATE_TEST_SUITE_P(
-    Stores, GpuEditedMaps,
-    ::testing::Combine(::testing::Bool(),
-                       ::testing::Values(Copies::ByProgram, Copies::ByProducer, Copies::InTurns)),
-    nameOf);
+INSTANTIATE_TEST_SUITE_P(Stores, GpuEditedMaps,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values(Copies::ByProgram, Copies::ByProducer,
+                                                              Copies::InTurns)),
+                         nameOf);
 
 TEST_P(GpuEditedMaps, products_of_a_list_whenever_copies_land) {
   const Group group{

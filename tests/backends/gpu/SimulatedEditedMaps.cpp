@@ -1,6 +1,6 @@
-// Maps that programs of the simulated GPU edit, and producers. The memory is theirs from their claim
-// to their release. A map is edited by the first warp, all of whose lanes write the scratch, and not
-// while copies by it are under way; the host would accept it.
+// Maps that programs of the simulated GPU edit, and producers. The memory is theirs from their
+// claim to their release. A map is edited by the first warp, all of whose lanes write the scratch,
+// and not while copies by it are under way; the host would accept it.
 #include "SimulatedThreads.h"
 
 namespace sectile::testing {

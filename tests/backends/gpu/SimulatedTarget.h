@@ -45,10 +45,11 @@ enum class SimulatedCall : unsigned {
   StoresCommit, // ()
   StoresWait,   // (i32 are written, i32 pending)
   MapsClaim,    // (i32 how many, i32 is in the first warp) -> i64 address
-  // (ptr map, ptr shared, ptr array: SimulatedArray, i32 is the first time, i32 is in the first warp)
+  // (ptr map, ptr shared, ptr array: SimulatedArray, i32 is the first time, i32 is in the first
+  // warp)
   MapEdit,
-  MapFence,     // (ptr map, i32 is in the first warp)
-  MapsRelease,  // (ptr maps, i32 how many, i32 is the first thread)
+  MapFence,    // (ptr map, i32 is in the first warp)
+  MapsRelease, // (ptr maps, i32 how many, i32 is the first thread)
   Count
 };
 

@@ -575,10 +575,9 @@ void SimulatedBlock::checkStoresIn(const TensorCopy &copy, bool isStart) {
     for (int64_t offset = 0; offset < count; ++offset) {
       const uint64_t place = address + uint64_t(offset);
       const auto found = storedGlobal.find(place);
-      const bool isSeen =
-          found == storedGlobal.end() ||
-          (found->second.fenced.epoch >= 0 &&
-           !(isStart && isOpenOfOther(found->second.fenced, found->second.writer)));
+      const bool isSeen = found == storedGlobal.end() ||
+                          (found->second.fenced.epoch >= 0 &&
+                           !(isStart && isOpenOfOther(found->second.fenced, found->second.writer)));
       if (!isSeen)
         problem("race: a tensor copy reads global memory where a thread of the program stores");
       const auto stored = tensorStored.find(place);

@@ -259,9 +259,8 @@ void SimulatedBlock::touchGlobal(uint64_t address, int32_t bytes, bool isWritten
   }
   for (int32_t offset = 0; !tensorStored.empty() && offset < bytes; ++offset)
     if (const auto found = tensorStored.find(address + uint64_t(offset));
-        found != tensorStored.end() &&
-        (found->second.written.epoch < 0 ||
-         isOpenOfOther(found->second.written, found->second.storer)))
+        found != tensorStored.end() && (found->second.written.epoch < 0 ||
+                                        isOpenOfOther(found->second.written, found->second.storer)))
       problem("race: thread " + std::to_string(running) + (isWritten ? " writes" : " reads") +
               " global memory where a tensor store of the program writes");
   if (isWritten && (launch.hasTensorMaps || !editedMaps.empty()))
