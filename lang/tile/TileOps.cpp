@@ -449,9 +449,10 @@ LogicalResult TensorMapOp::verify() {
 }
 
 LogicalResult EditedMapOp::verify() {
-  if (int64_t(getNumber()) + (getTurn() ? 1 : 0) >= getMemory().getType().getCount())
+  const int64_t last = int64_t(getNumber()) + (getTurn() ? 1 : 0);
+  if (last >= getMemory().getType().getCount())
     return emitOpError() << "the memory has " << getMemory().getType().getCount()
-                         << " maps, and none of number " << getNumber();
+                         << " maps, and none of number " << last;
   return checkMap(*this);
 }
 

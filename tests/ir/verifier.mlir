@@ -143,7 +143,7 @@ func.func @barriers_of_other_stages(%map: !tile.tensor_map<[64, 64], f16, 128>, 
 
 func.func @producer_of_tiles() {
   // expected-error @below {{'tile.arange' op makes a tile, which a producer has no threads for}}
-  tile.producer { %x = tile.arange 0, 8 : tensor<8xi32> }
+  tile.producer words = 0 { %x = tile.arange 0, 8 : tensor<8xi32> }
   return
 }
 
@@ -152,7 +152,7 @@ func.func @producer_of_tiles() {
 func.func @producer_that_takes(%n: i32) {
   %i = tile.program_id 0
   // expected-error @below {{'arith.addi' op takes what a producer does not have: it computes its numbers itself}}
-  tile.producer { %x = arith.addi %i, %n : i32 }
+  tile.producer words = 0 { %x = arith.addi %i, %n : i32 }
   return
 }
 
@@ -160,7 +160,7 @@ func.func @producer_that_takes(%n: i32) {
 
 func.func @producer_that_meets() {
   // expected-error @below {{'tile.barrier' op cannot be done by a producer}}
-  tile.producer { tile.barrier shared }
+  tile.producer words = 0 { tile.barrier shared }
   return
 }
 
@@ -169,7 +169,7 @@ func.func @producer_that_meets() {
 func.func @producer_in_a_branch(%c: i1) {
   scf.if %c {
     // expected-error @below {{'tile.producer' op stands within another operation of the kernel}}
-    tile.producer { %x = tile.program_id 0 }
+    tile.producer words = 0 { %x = tile.program_id 0 }
   }
   return
 }
@@ -177,9 +177,9 @@ func.func @producer_in_a_branch(%c: i1) {
 // -----
 
 func.func @second_producer() {
-  tile.producer { %x = tile.program_id 0 }
+  tile.producer words = 0 { %x = tile.program_id 0 }
   // expected-error @below {{'tile.producer' op is the second one of the kernel}}
-  tile.producer { %x = tile.program_id 0 }
+  tile.producer words = 0 { %x = tile.program_id 0 }
   return
 }
 
@@ -205,5 +205,13 @@ func.func @partial_load(%p: tensor<8x!tile.ptr<f16>>, %m: tensor<8xi1>) {
 func.func @more_maps_than_memory(%memory: !tile.map_memory<1>, %p: !tile.ptr<f16>, %n: i64) {
   // expected-error @below {{the memory has 1 maps, and none of number 1}}
   %map = tile.edited_map %memory[1], %p of [%n, %n] by [%n, %n] : !tile.map_memory<1>, !tile.ptr<f16> -> !tile.tensor_map<[64, 64], f16, 128>
+  return
+}
+
+// -----
+
+func.func @fewer_places_than_turns(%memory: !tile.map_memory<1>, %p: !tile.ptr<f16>, %n: i64, %t: i32) {
+  // expected-error @below {{the memory has 1 maps, and none of number 1}}
+  %map = tile.edited_map %memory[0], %p of [%n, %n] by [%n, %n] turn %t : !tile.map_memory<1>, !tile.ptr<f16> -> !tile.tensor_map<[64, 64], f16, 128>
   return
 }
