@@ -228,6 +228,44 @@ TEST(GpuPersistent, two_programs_take_turns_to_multiply) {
     }
 }
 
+/// Rounds of the kernel's own loop that all store to one place: the last one's tile is left there.
+TEST(GpuPersistent, teams_store_in_the_order_of_the_rounds) {
+  std::string text = Product{.hasOwnLoop = true, .out = "f16"}.text();
+  auto replace = [&](const std::string &from, const std::string &to) {
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  };
+  replace("%c[%i, %j]", "%c[%first, %first]");
+  replace("  %one = arith.constant 1 : i64\n",
+          "  %one = arith.constant 1 : i64\n  %first = arith.constant 0 : i64\n");
+  constexpr int64_t kRows = 192, kDepth = 64;
+  std::vector<_Float16> a(size_t(kRows * kDepth));
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = _Float16(int(i * 2654435761u >> 20) % 7 - 3);
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    SimulatedKernel kernel(text, optionsOfTurns(seed));
+    ASSERT_TRUE(kernel.compiled()) << kernel.diagnostics();
+    EXPECT_TRUE(has(kernel, "turns"));
+    EXPECT_TRUE(has(kernel, "producer"));
+    std::vector<_Float16> c(size_t(kRows * kRows), _Float16(77));
+    const auto count = int32_t(kRows / kTile);
+    SimulatedReport report =
+        kernel.run({1}, {argument(a), argument(c), argument(kRows), argument(kDepth),
+                         argument(count), argument(int32_t(kDepth)), argument(count * count)});
+    ASSERT_EQ(report.problem, "") << seed;
+    const int64_t begin = kRows - kTile; // of the last tile
+    for (int64_t i = 0; i < kTile; ++i)
+      for (int64_t j = 0; j < kTile; ++j) {
+        double sum = 0;
+        for (int64_t d = 0; d < kDepth; ++d)
+          sum += double(a[size_t((begin + i) * kDepth + d)]) *
+                 double(a[size_t((begin + j) * kDepth + d)]);
+        ASSERT_EQ(double(c[size_t(i * kRows + j)]), sum) << i << ", " << j << ", seed " << seed;
+      }
+  }
+}
+
 /// A program has half of what is left of shared memory, and stores its tile in pieces.
 TEST(GpuPersistent, programs_that_take_turns_store_in_small_pieces) {
   SimulatedOptions options = optionsOfTurns();
