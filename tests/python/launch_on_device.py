@@ -10,6 +10,7 @@ what they hold then. So a test is written once, for arrays of the host, and comp
 "moved" is the CPU with arrays copied in the same way: it tests this file where there is no GPU.
 """
 
+import copy
 import contextlib
 import ctypes
 import os
@@ -158,7 +159,9 @@ class LaunchOnDevice:
 
     @staticmethod
     def array_of(value):
-        return value.base if isinstance(value, st.TensorWrapper) else value
+        while isinstance(value, (st.TensorWrapper, st.TensorDescriptor)):
+            value = value.base
+        return value
 
     def is_array(self, value):
         if isinstance(value, np.ndarray):
@@ -187,6 +190,10 @@ class LaunchOnDevice:
             return map_items(lambda item: self.move(item, regions), value)
         if isinstance(value, st.TensorWrapper):
             return st.reinterpret(self.move(value.base, regions), value.dtype)
+        if isinstance(value, st.TensorDescriptor):
+            moved = copy.copy(value)
+            moved.base = self.move(value.base, regions)
+            return moved
         if not self.is_array(value):
             return value
         array, dtype = self.as_numpy(value), self.device.dtype_of(value)
