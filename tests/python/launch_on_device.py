@@ -10,8 +10,8 @@ what they hold then. So a test is written once, for arrays of the host, and comp
 "moved" is the CPU with arrays copied in the same way: it tests this file where there is no GPU.
 """
 
-import copy
 import contextlib
+import copy
 import ctypes
 import os
 import sys
