@@ -101,13 +101,13 @@ Value ArraysApart::meet(OpBuilder &builder, const Bytes &one, const Bytes &other
                                begins(other.begin, one.end));
 }
 
-Value ArraysApart::emit(OpBuilder &builder, const IRMapping &there) const {
+Value ArraysApart::emit(OpBuilder &builder) const {
   Value are;
   SmallVector<Bytes> ofRead, ofWritten;
   for (const ArrayDescribed &array : readOnes)
-    ofRead.push_back(bytesOf(builder, array, there, are));
+    ofRead.push_back(bytesOf(builder, array, {}, are));
   for (const ArrayDescribed &array : writtenOnes)
-    ofWritten.push_back(bytesOf(builder, array, there, are));
+    ofWritten.push_back(bytesOf(builder, array, {}, are));
   for (const Bytes &one : ofRead)
     for (const Bytes &other : ofWritten) {
       Location place = one.begin.getLoc();

@@ -48,11 +48,11 @@ public:
   static mlir::Value meet(mlir::OpBuilder &builder, const Bytes &one, const Bytes &other);
 
   /// Emits whether none of those that are read has memory in common with one that is written; i1.
-  /// False also of arrays with rows further apart than kFarthestRows. `there` has other values for
-  /// what describes them.
-  mlir::Value emit(mlir::OpBuilder &builder, const mlir::IRMapping &there = {}) const;
-  /// The opposite, whether one of those that are read has memory in common with `others`, and from
-  /// where to where those that are written go: all of memory where rows are that far apart.
+  /// False also of arrays with rows further apart than kFarthestRows.
+  mlir::Value emit(mlir::OpBuilder &builder) const;
+  /// The opposite, by what `there` has for what describes them, whether one of those that are read
+  /// has memory in common with `others`, and from where to where those that are written go: all of
+  /// memory where rows are that far apart.
   struct Comparison {
     mlir::Value meetWritten, meetOthers; // i1
     Bytes written;
