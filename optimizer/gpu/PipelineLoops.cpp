@@ -540,14 +540,6 @@ private:
       if (outerParity)
         carried.push_back(arith::XOrIOp::create(builder, place, outerParity, constant(i32, 1)));
       Operation *end = outer.getBody()->getTerminator();
-      if (stored) {
-        OpBuilder::InsertionGuard guard(builder);
-        Value number = outer.getRegionIterArgs().back();
-        builder.setInsertionPoint(firstAccessBehind(made));
-        stored->awaitOtherTeam(builder, number);
-        builder.setInsertionPoint(end);
-        carried.push_back(stored->endRound(builder, number));
-      }
       end->insertOperands(end->getNumOperands(), carried);
     }
     SmallVector<Value> results(made.getResults().take_front(ownCount));
@@ -559,6 +551,14 @@ private:
     }
     if (turns)
       turns->endRounds(builder, overOfTurns(), made.getResult(firstStage));
+    if (stored) {
+      OpBuilder::InsertionGuard guard(builder);
+      Value number = outer.getRegionIterArgs().back();
+      stored->awaitOtherTeam(builder, number);
+      Operation *end = outer.getBody()->getTerminator();
+      builder.setInsertionPoint(end);
+      end->insertOperands(end->getNumOperands(), stored->endRound(builder, number));
+    }
     if (chosen.areByThreads())
       AsyncWaitOp::create(builder, place, builder.getI32IntegerAttr(0));
     if (nest)
@@ -601,15 +601,6 @@ private:
     if (countsVisits)
       leaving.push_back(stored->leave(builder, entering.back()));
     throughNest->leave(leaving);
-  }
-
-  /// Returns the first operation behind the inner loop that accesses memory, or the end of the
-  /// round of the outer one.
-  static Operation *firstAccessBehind(scf::ForOp made) {
-    Operation *op = made->getNextNode();
-    while (op->getNextNode() && (isMemoryEffectFree(op) || touchesOnlySharedMemory(op)))
-      op = op->getNextNode();
-    return op;
   }
 
   /// The first team multiplies as soon as it can: in front of the outer loop, what that carries is
